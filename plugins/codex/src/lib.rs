@@ -1,0 +1,5 @@
+//! The `codex` driver.
+#![deny(unsafe_code)]
+
+mod bindings;
+pub mod core;

@@ -1,0 +1,5 @@
+//! The `scripted` driver.
+#![deny(unsafe_code)]
+
+mod bindings;
+pub mod core;
