@@ -148,7 +148,7 @@ pub(crate) struct App {
 
 fn routes(app: App) -> Router {
     Router::new()
-        .route("/v1/responses", post(responses::create))
+        .route("/v1/responses", post(responses::create).get(no_websocket))
         .route("/v1/models", get(models))
         .fallback(not_served)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
@@ -159,6 +159,25 @@ fn routes(app: App) -> Router {
 async fn models(State(app): State<App>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
     app.record(method, &uri, headers, Value::Null, Outcome::Completed);
     Json(json!({"object": "list", "data": [], "models": []})).into_response()
+}
+
+/// Codex tries a WebSocket first with its built-in provider, and this status sends it to plain HTTP at
+/// once; any other makes it try again for seconds.
+async fn no_websocket(
+    State(app): State<App>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> StatusCode {
+    let status = StatusCode::UPGRADE_REQUIRED;
+    app.record(
+        method,
+        &uri,
+        headers,
+        Value::Null,
+        Outcome::Failed(status.as_u16()),
+    );
+    status
 }
 
 async fn not_served(

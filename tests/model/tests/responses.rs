@@ -272,6 +272,14 @@ async fn a_client_that_leaves_is_recorded() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_websocket_is_refused_with_the_status_that_sends_codex_to_http() -> Result<()> {
+    let server = ModelServer::start().await?;
+    let url = format!("{}/responses", server.openai_url());
+    assert_eq!(reqwest::get(url).await?.status().as_u16(), 426);
+    Ok(())
+}
+
+#[tokio::test]
 async fn every_request_is_recorded() -> Result<()> {
     let server = ModelServer::start().await?;
     let client = reqwest::Client::new();
