@@ -1,0 +1,19 @@
+//! Projects.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::ProjectId;
+use crate::time::Timestamp;
+
+/// A registered repository or folder. Nothing outside registered roots is ever worked in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Project {
+    /// Its id.
+    pub id: ProjectId,
+    /// For people; unique.
+    pub name: String,
+    /// Absolute, canonical path of its folder; unique.
+    pub root: String,
+    /// When it was registered.
+    pub created_at: Timestamp,
+}

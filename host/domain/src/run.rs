@@ -1,0 +1,179 @@
+//! Runs: durable units of requested work, and the only ways their status may move.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{MessageId, ProviderInstanceId, RunId, ThreadId};
+use crate::provider::ModelSelection;
+use crate::provider_event::{Failure, Usage};
+use crate::time::Timestamp;
+
+/// One durable unit of requested work on a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// Its thread.
+    pub thread_id: ThreadId,
+    /// 1, 2, 3... within the thread, never reused.
+    pub ordinal: u32,
+    /// Status.
+    pub status: RunStatus,
+    /// What started it.
+    pub purpose: RunPurpose,
+    /// Whether a queued run may start by itself.
+    pub queue: QueueState,
+    /// Provider instance.
+    pub provider_instance_id: ProviderInstanceId,
+    /// Model and options.
+    pub model: ModelSelection,
+    /// Message that asked for it.
+    pub message_id: MessageId,
+    /// The provider's name for the turn.
+    pub native_turn_id: Option<String>,
+    /// The provider's name for the place after it.
+    pub native_point: Option<String>,
+    /// Why it ended as it did, for `failed` and `interrupted`.
+    pub reason: Option<EndReason>,
+    /// Tokens.
+    pub usage: Usage,
+    /// When it was asked for.
+    pub requested_at: Timestamp,
+    /// When the provider accepted it.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub completed_at: Option<Timestamp>,
+}
+
+/// What started a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunPurpose {
+    /// A message of a person or an agent.
+    Work,
+    /// The host tells that delegated tasks ended.
+    Wake,
+}
+
+/// Whether a queued run may start by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueState {
+    /// It starts when its turn comes.
+    Free,
+    /// It waits until a person resumes it.
+    Held,
+}
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// The provider or its process failed.
+    Failure(Failure),
+    /// Somebody stopped it; their words.
+    Stopped(String),
+    /// The host restarted while it ran.
+    HostRestarted,
+    /// It was withdrawn before it started.
+    Withdrawn,
+}
+
+/// Status of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Its workspace is being made.
+    Preparing,
+    /// Behind another run.
+    Queued,
+    /// Handed to the provider.
+    Starting,
+    /// The provider works on it.
+    Running,
+    /// Draining and checkpointing.
+    Waiting,
+    /// Done.
+    Completed,
+    /// Stopped.
+    Interrupted,
+    /// Failed.
+    Failed,
+    /// Withdrawn.
+    Cancelled,
+    /// Undone.
+    RolledBack,
+}
+
+impl RunStatus {
+    /// Every status.
+    pub const ALL: [Self; 10] = [
+        Self::Preparing,
+        Self::Queued,
+        Self::Starting,
+        Self::Running,
+        Self::Waiting,
+        Self::Completed,
+        Self::Interrupted,
+        Self::Failed,
+        Self::Cancelled,
+        Self::RolledBack,
+    ];
+
+    /// Ended for good.
+    #[must_use]
+    pub const fn is_terminal(self) -> bool {
+        matches!(
+            self,
+            Self::Completed | Self::Failed | Self::Cancelled | Self::Interrupted | Self::RolledBack
+        )
+    }
+
+    /// Blocks the runs behind it.
+    #[must_use]
+    pub const fn is_active(self) -> bool {
+        matches!(
+            self,
+            Self::Preparing | Self::Starting | Self::Running | Self::Waiting
+        )
+    }
+
+    /// Its agent is not over yet: a run in `waiting` only drains.
+    #[must_use]
+    pub const fn is_live(self) -> bool {
+        matches!(self, Self::Preparing | Self::Starting | Self::Running)
+    }
+
+    /// Whether a run may move from this status to `to`. Anything else is a fault.
+    #[must_use]
+    pub const fn may_become(self, to: Self) -> bool {
+        match self {
+            Self::Preparing => {
+                matches!(
+                    to,
+                    Self::Starting | Self::Failed | Self::Interrupted | Self::Cancelled
+                )
+            }
+            Self::Queued => matches!(to, Self::Starting | Self::Cancelled | Self::Failed),
+            Self::Starting => matches!(
+                to,
+                Self::Running | Self::Interrupted | Self::Failed | Self::Cancelled
+            ),
+            // Without a checkpoint to capture there is nothing to wait for.
+            Self::Running => matches!(
+                to,
+                Self::Waiting
+                    | Self::Completed
+                    | Self::Interrupted
+                    | Self::Failed
+                    | Self::Cancelled
+            ),
+            Self::Waiting => matches!(
+                to,
+                Self::Completed | Self::Interrupted | Self::Failed | Self::Cancelled
+            ),
+            Self::Completed => matches!(to, Self::RolledBack),
+            Self::Failed => matches!(to, Self::Preparing),
+            Self::Interrupted | Self::Cancelled | Self::RolledBack => false,
+        }
+    }
+}

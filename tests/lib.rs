@@ -1,0 +1,1 @@
+//! Home of the test suite; the tests are in `suite`.
