@@ -1,0 +1,5 @@
+//! The `weft` program: configuration, command line, local socket, MCP endpoint and the wiring between them.
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod scripted_agent;
