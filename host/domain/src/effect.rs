@@ -40,9 +40,15 @@ pub enum Effect {
         thread_id: ThreadId,
         /// The request.
         request_id: RequestId,
-        /// The answer.
+        /// The answer. It lives in memory alone: it may hold a secret, and after a crash no effect is
+        /// handed over again.
+        #[serde(skip, default = "forgotten")]
         reply: Reply,
     },
+}
+
+fn forgotten() -> Reply {
+    Reply::Dismissed("the host restarted before the answer was handed over".to_owned())
 }
 
 impl Effect {
