@@ -1,0 +1,426 @@
+//! Codex's items as the host's.
+
+use driver_sdk::clip;
+use driver_sdk::limits::TITLE_BYTES_MAX;
+use driver_sdk::logging::{self, LogLevel};
+use driver_sdk::types::{Event, Item, ItemStatus, TurnOutcome};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::changes;
+use crate::core::Codex;
+use crate::limits::LATE_ITEMS_MAX;
+use crate::notices::empty_head;
+use crate::thread::{OpenItem, Thread, ThreadKey};
+use crate::wire::{self, Delta, ItemNotice, PlanNotice};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CommandBody<'a> {
+    command: Option<&'a str>,
+    cwd: Option<&'a str>,
+    duration_ms: Option<u64>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolBody<'a> {
+    arguments: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a RawValue>,
+    duration_ms: Option<u64>,
+}
+
+impl Codex {
+    /// `item/started`
+    pub(crate) fn item_started(&mut self, notice: &ItemNotice<'_>) {
+        self.item_seen(notice, false);
+    }
+
+    /// `item/completed`
+    pub(crate) fn item_completed(&mut self, notice: &ItemNotice<'_>) {
+        self.item_seen(notice, true);
+    }
+
+    fn item_seen(&mut self, notice: &ItemNotice<'_>, completed: bool) {
+        let native = notice.item.id.as_ref();
+        if notice.item.kind == "userMessage" {
+            return; // The host wrote it.
+        }
+        let Some(thread) = self.thread_native(&notice.thread_id) else {
+            return;
+        };
+        let key = thread.key;
+        let open = thread.items.iter().position(|open| open.native == native);
+        let late = thread.late.iter().position(|open| open.native == native);
+        let (item_id, turn_id) = match (open, late) {
+            (Some(at), _) => (item_id_at(&thread.items, at), turn_id_at(&thread.items, at)),
+            (None, Some(at)) => (item_id_at(&thread.late, at), turn_id_at(&thread.late, at)),
+            (None, None) => match thread.host_turn(&notice.turn_id) {
+                Some(turn_id) => (self.new_item_id(), Some(turn_id)),
+                None => return, // Of a turn that is not the host's, or long over.
+            },
+        };
+        let mut item = self.item_of(&notice.item, completed);
+        item.item_id = item_id;
+        item.turn_id = turn_id;
+        let Some(thread) = self.thread(key) else {
+            return;
+        };
+        item.thread_id.clone_from(&thread.host_id);
+        self.out.emit(Event::Item(item.clone()));
+        let Some(thread) = self.thread(key) else {
+            return;
+        };
+        match (open, late, completed) {
+            (Some(at), _, true) => drop(thread.items.remove(at)),
+            (Some(at), _, false) => {
+                if let Some(open) = thread.items.get_mut(at) {
+                    open.item = item;
+                }
+            }
+            (None, Some(at), true) => {
+                thread.late.remove(at);
+                self.background_ended(key, &item.item_id);
+            }
+            (None, None, false) => thread.items.push(OpenItem {
+                native: native.to_owned(),
+                item,
+                part: 0,
+            }),
+            (None, _, _) => {}
+        }
+    }
+
+    /// A piece of an item's text.
+    pub(crate) fn item_delta(&mut self, delta: &Delta<'_>, kind: &str) {
+        let native = delta.item_id.as_ref();
+        let named = |thread: &&mut Thread| thread.native.as_deref() == Some(&*delta.thread_id);
+        // The fields are borrowed one by one, so that the hot path copies no id.
+        let Some(thread) = self.threads.iter_mut().find(named) else {
+            return;
+        };
+        let known = thread.items.iter_mut().chain(thread.late.iter_mut());
+        if let Some(open) = known.rev().find(|open| open.native == native) {
+            let part = delta.summary_index.unwrap_or(open.part);
+            if std::mem::replace(&mut open.part, part) != part {
+                self.out.text(&open.item.item_id, "\n\n");
+            }
+            self.out.text(&open.item.item_id, &delta.delta);
+            return;
+        }
+        // A piece of an item nobody announced: an item that starts with it.
+        let Some(turn_id) = thread.host_turn(&delta.turn_id) else {
+            return;
+        };
+        let key = thread.key;
+        let thread_id = thread.host_id.clone();
+        let item = Item {
+            item_id: self.new_item_id(),
+            thread_id,
+            turn_id: Some(turn_id),
+            head: driver_sdk::types::ItemHead {
+                native_item_id: Some(native.to_owned()),
+                ..empty_head()
+            },
+            ..blank(kind, ItemStatus::Running)
+        };
+        self.out.emit(Event::Item(item.clone()));
+        self.out.text(&item.item_id, &delta.delta);
+        if let Some(thread) = self.thread(key) {
+            let part = delta.summary_index.unwrap_or_default();
+            thread.items.push(OpenItem {
+                native: native.to_owned(),
+                item,
+                part,
+            });
+        }
+    }
+
+    /// `turn/plan/updated`: one to-do item per turn, sent again at each change.
+    pub(crate) fn plan_updated(&mut self, notice: &PlanNotice<'_>) {
+        let Some(thread) = self.thread_native(&notice.thread_id) else {
+            return;
+        };
+        let thread_id = thread.host_id.clone();
+        let key = thread.key;
+        let Some(turn_id) = thread.host_turn(&notice.turn_id) else {
+            return;
+        };
+        let known = thread.turn.as_ref().and_then(|turn| turn.todo_item.clone());
+        let item_id = known.unwrap_or_else(|| self.new_item_id());
+        let done = notice
+            .plan
+            .iter()
+            .filter(|step| step.status == "completed")
+            .count();
+        let total = notice.plan.len();
+        let finished = total > 0 && done == total;
+        let status = if finished {
+            ItemStatus::Completed
+        } else {
+            ItemStatus::Running
+        };
+        let steps: Vec<Value> = notice.plan.iter().map(step).collect();
+        let item = Item {
+            item_id: item_id.clone(),
+            thread_id,
+            turn_id: Some(turn_id),
+            title: Some(format!("{done} of {total} steps done")),
+            body_json: self.body(&json!({ "explanation": notice.explanation, "steps": steps })),
+            ..blank("todo", status)
+        };
+        self.out.emit(Event::Item(item.clone()));
+        let Some(thread) = self.thread(key) else {
+            return;
+        };
+        if let Some(turn) = thread.turn.as_mut() {
+            turn.todo_item = Some(item_id.clone());
+        }
+        thread.items.retain(|open| open.item.item_id != item_id);
+        if !finished {
+            thread.items.push(OpenItem {
+                native: format!("todo:{item_id}"),
+                item,
+                part: 0,
+            });
+        }
+    }
+
+    /// Closes what a turn left open. Codex sends no end for items cut by a stop or a steer. Commands are remembered: they
+    /// may live on and report later.
+    pub(crate) fn close_items(&mut self, key: ThreadKey, outcome: &TurnOutcome) {
+        let status = match outcome {
+            TurnOutcome::Completed => ItemStatus::Completed,
+            TurnOutcome::Interrupted => ItemStatus::Interrupted,
+            TurnOutcome::Failed(_) => ItemStatus::Failed,
+        };
+        let Some(thread) = self.thread(key) else {
+            return;
+        };
+        let open = std::mem::take(&mut thread.items);
+        for mut open in open {
+            open.item.status = status;
+            open.item.text = None;
+            self.out.emit(Event::Item(open.item.clone()));
+            if open.item.kind != "command" {
+                continue;
+            }
+            let Some(thread) = self.thread(key) else {
+                return;
+            };
+            if thread.late.len() >= LATE_ITEMS_MAX {
+                thread.late.remove(0);
+            }
+            thread.late.push(open);
+        }
+    }
+
+    fn item_of(&self, item: &wire::Item<'_>, completed: bool) -> Item {
+        let (kind, title) = kind_and_title(item);
+        let mut head = empty_head();
+        head.native_item_id = Some(item.id.to_string());
+        let mut text = None;
+        let mut body = json!({}).to_string();
+        match kind {
+            "message" | "plan" => {
+                text = item
+                    .text
+                    .as_deref()
+                    .filter(|text| completed || !text.is_empty())
+                    .map(str::to_owned);
+            }
+            "reasoning" => {
+                text = if completed {
+                    reasoning_text(item)
+                } else {
+                    None
+                }
+            }
+            "command" => {
+                head.name = item.command.as_ref().map(|command| self.clipped(command));
+                head.exit_code = item.exit_code;
+                text = if completed {
+                    item.aggregated_output.as_ref().map(ToString::to_string)
+                } else {
+                    None
+                };
+                let (command, cwd) = (item.command.as_deref(), item.cwd.as_deref());
+                body = self.body(&CommandBody {
+                    command,
+                    cwd,
+                    duration_ms: item.duration_ms,
+                });
+            }
+            "file-change" => {
+                let changes = changes::read(item.changes);
+                head.path = changes::single_path(&changes);
+                let (added, removed) = changes::totals(&changes);
+                head.lines_added = Some(added);
+                head.lines_removed = Some(removed);
+                body = changes::body(&changes, self.out.text_bytes_max());
+            }
+            "mcp-tool" | "tool" => {
+                head.name = item
+                    .tool
+                    .as_ref()
+                    .or(Some(&item.kind))
+                    .map(|name| self.clipped(name));
+                head.server_name = item
+                    .server
+                    .as_ref()
+                    .or(item.namespace.as_ref())
+                    .map(|server| self.clipped(server));
+                let result = item
+                    .result
+                    .or(item.content_items)
+                    .filter(|json| json.get() != "null");
+                let error = item.error.filter(|json| json.get() != "null");
+                body = self.body(&ToolBody {
+                    arguments: item.arguments,
+                    result,
+                    error,
+                    duration_ms: item.duration_ms,
+                });
+            }
+            "web-search" => {
+                body = self.body(&json!({ "query": item.query, "action": item.action }));
+            }
+            "subagent" => body = self.body(&json!({ "tool": item.tool, "prompt": item.prompt })),
+            _ => text = item.review.as_ref().map(ToString::to_string),
+        }
+        Item {
+            title: title.map(|title| clip::one_line(&title, TITLE_BYTES_MAX)),
+            text: text.map(|text| self.clipped(&text)),
+            head,
+            body_json: body,
+            ..blank(kind, status_of(item, completed))
+        }
+    }
+
+    fn clipped(&self, text: &str) -> String {
+        clip::shortened(text, self.out.text_bytes_max())
+    }
+
+    /// A body as JSON, or a note where it would exceed the host's bound.
+    pub(crate) fn body<T: Serialize>(&self, body: &T) -> String {
+        let json = match serde_json::to_string(body) {
+            Ok(json) => json,
+            Err(error) => {
+                logging::write(
+                    LogLevel::Warn,
+                    &format!("an item's body could not be written: {error}"),
+                );
+                return json!({ "omitted": "unreadable" }).to_string();
+            }
+        };
+        if json.len() <= self.out.text_bytes_max() {
+            return json;
+        }
+        json!({ "omitted": format!("{} bytes", json.len()) }).to_string()
+    }
+}
+
+/// An item that says nothing yet. `item-id` and `thread-id` are the caller's.
+fn blank(kind: &str, status: ItemStatus) -> Item {
+    Item {
+        item_id: String::new(),
+        thread_id: String::new(),
+        turn_id: None,
+        parent_item_id: None,
+        kind: kind.to_owned(),
+        status,
+        title: None,
+        text: None,
+        head: empty_head(),
+        body_json: "{}".to_owned(),
+        extra: None,
+    }
+}
+
+/// The host's kind of an item and its line for people. A type this driver does not know is a tool of that name.
+fn kind_and_title(item: &wire::Item<'_>) -> (&'static str, Option<String>) {
+    let named = |name: &Option<std::borrow::Cow<'_, str>>| name.as_ref().map(ToString::to_string);
+    match item.kind.as_ref() {
+        "agentMessage" => ("message", None),
+        "reasoning" => ("reasoning", None),
+        "plan" => ("plan", None),
+        "commandExecution" => ("command", named(&item.command)),
+        "fileChange" => (
+            "file-change",
+            Some(changes::title(&changes::read(item.changes))),
+        ),
+        "mcpToolCall" => {
+            let (server, tool) = (item.server.as_deref(), item.tool.as_deref());
+            (
+                "mcp-tool",
+                Some(format!(
+                    "{}: {}",
+                    server.unwrap_or("MCP"),
+                    tool.unwrap_or("tool")
+                )),
+            )
+        }
+        "webSearch" => ("web-search", named(&item.query)),
+        "contextCompaction" => (
+            "compaction",
+            Some("The conversation was shortened".to_owned()),
+        ),
+        "collabAgentToolCall" | "subAgentActivity" => {
+            ("subagent", named(&item.prompt).or(named(&item.tool)))
+        }
+        "enteredReviewMode" => ("notice", Some("Review begins".to_owned())),
+        "exitedReviewMode" => ("notice", Some("Review ends".to_owned())),
+        "dynamicToolCall" => ("tool", named(&item.tool)),
+        "imageView" => (
+            "tool",
+            item.path.as_ref().map(|path| format!("Looks at {path}")),
+        ),
+        other => ("tool", Some(other.to_owned())),
+    }
+}
+
+fn status_of(item: &wire::Item<'_>, completed: bool) -> ItemStatus {
+    match item.status.as_deref() {
+        Some("completed") => ItemStatus::Completed,
+        Some("failed") => ItemStatus::Failed,
+        Some("declined") => ItemStatus::Cancelled,
+        Some("interrupted") => ItemStatus::Interrupted,
+        _ if completed => ItemStatus::Completed,
+        _ => ItemStatus::Running,
+    }
+}
+
+/// The summary where there is one, else the raw reasoning; parts apart by an empty line, as they are streamed.
+fn reasoning_text(item: &wire::Item<'_>) -> Option<String> {
+    let parts =
+        |json: Option<&RawValue>| wire::read::<Vec<String>>(json).filter(|parts| !parts.is_empty());
+    Some(
+        parts(item.summary)
+            .or_else(|| parts(item.content))?
+            .join("\n\n"),
+    )
+}
+
+fn step(step: &wire::PlanStep<'_>) -> Value {
+    let status = match step.status.as_ref() {
+        "inProgress" => "running",
+        "completed" => "completed",
+        _ => "pending",
+    };
+    json!({ "step": step.step, "status": status })
+}
+
+fn item_id_at(items: &[OpenItem], at: usize) -> String {
+    items
+        .get(at)
+        .map(|open| open.item.item_id.clone())
+        .unwrap_or_default()
+}
+
+fn turn_id_at(items: &[OpenItem], at: usize) -> Option<String> {
+    items.get(at).and_then(|open| open.item.turn_id.clone())
+}
