@@ -1,0 +1,301 @@
+//! The writer's own thread: redb blocks, and nothing else may wait for that.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use domain::command::{Answer, Command};
+use domain::decide::{Moment, decide};
+use domain::error::{Denial, DenialCode};
+use domain::ids::{RequestKey, ThreadId};
+use redb::{CommitError, Database, Durability, WriteTransaction};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::{Answered, CommandKey, Entry, Health, Poison, Replay, Submitted, unavailable};
+use crate::changes::Changes;
+use crate::clock::{Clock, IdSource};
+use crate::limits::{BATCH_BYTES_MAX, BATCH_COMMANDS_MAX};
+use crate::store::{Batch, Content, Ends, Outcome, Receipt, StoreError};
+
+/// What the writer works with.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) entries: mpsc::Receiver<Entry>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn IdSource>,
+    pub(crate) changes: Changes,
+    pub(crate) health: Health,
+    /// Number of the newest committed effect.
+    pub(crate) effects: watch::Sender<u64>,
+    /// Number of the newest effect that was handed over.
+    pub(crate) handed_over: Arc<AtomicU64>,
+}
+
+/// The writer.
+pub(crate) struct Writer {
+    database: Arc<Database>,
+    parts: Parts,
+    ends: Ends,
+    forgotten: u64,
+}
+
+type Reply = oneshot::Sender<Result<Answered, Denial>>;
+
+/// What a batch leaves to do once it is durable.
+#[derive(Default)]
+struct Outgoing {
+    answers: Vec<(Reply, Result<Answered, Denial>)>,
+    touched: BTreeSet<ThreadId>,
+}
+
+/// Whether the writer goes on after a batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Batch,
+    Stop,
+}
+
+impl Writer {
+    pub(crate) fn new(database: Arc<Database>, parts: Parts, ends: Ends) -> Self {
+        Self { database, parts, ends, forgotten: 0 }
+    }
+
+    /// The first transaction of a host: what the last one left in the outbox is forgotten, because
+    /// no agent of it lives any more, and [`Command::Recover`] settles what that ended.
+    pub(crate) fn recover(&mut self) -> Result<Result<(), Denial>, Poison> {
+        let transaction = self.begin().map_err(storage)?;
+        let mut batch = Batch::new(&transaction, self.ends);
+        let mut touched = BTreeSet::new();
+        batch.forget_effects(u64::MAX).map_err(storage)?;
+        let recovered = self.decide(&mut batch, None, &Command::Recover, &mut touched);
+        if let Err(denial) = recovered.map_err(storage)? {
+            return Ok(Err(denial));
+        }
+        let ends = batch.ends();
+        drop(batch);
+        transaction.commit().map_err(commit_failed)?;
+        self.publish(ends, &touched);
+        Ok(Ok(()))
+    }
+
+    /// Takes batches until it is told to stop or the store fails.
+    pub(crate) fn run(mut self) {
+        let _told = TellTheEnd { changes: self.parts.changes.clone(), health: self.parts.health.clone() };
+        while let Some(first) = self.parts.entries.blocking_recv() {
+            if self.batch(first) == Next::Stop {
+                break;
+            }
+        }
+        self.refuse_the_rest();
+    }
+
+    /// One transaction: `first`, and whatever else is in the queue, within the batch's bounds.
+    fn batch(&mut self, first: Entry) -> Next {
+        let mut outgoing = Outgoing::default();
+        match self.write(first, &mut outgoing) {
+            Ok((ends, next)) => {
+                for (reply, answer) in outgoing.answers {
+                    // A caller that went away does not change what is stored.
+                    drop(reply.send(answer));
+                }
+                self.publish(ends, &outgoing.touched);
+                next
+            }
+            Err(poison) => {
+                // The reason must stand before anybody is told, so that all are told the same.
+                self.parts.health.poison(poison);
+                for (reply, _) in outgoing.answers {
+                    drop(reply.send(Err(unavailable(&self.parts.health))));
+                }
+                Next::Stop
+            }
+        }
+    }
+
+    fn write(&mut self, first: Entry, outgoing: &mut Outgoing) -> Result<(Ends, Next), Poison> {
+        let transaction = self.begin().map_err(storage)?;
+        let mut batch = Batch::new(&transaction, self.ends);
+        let next = self.fill(&mut batch, first, outgoing).map_err(storage)?;
+        let (ends, content) = (batch.ends(), batch.content());
+        if content == Content::Nothing {
+            drop(batch);
+            transaction.abort().map_err(|fault| storage(fault.into()))?;
+            return Ok((ends, next));
+        }
+        let handed_over = self.parts.handed_over.load(Ordering::Acquire);
+        if handed_over > self.forgotten {
+            batch.forget_effects(handed_over).map_err(storage)?;
+        }
+        drop(batch);
+        transaction.commit().map_err(commit_failed)?;
+        self.forgotten = handed_over;
+        Ok((ends, next))
+    }
+
+    fn begin(&self) -> Result<WriteTransaction, StoreError> {
+        if let Some(poison) = self.parts.health.poisoned() {
+            return Err(StoreError::Poisoned(poison.to_string()));
+        }
+        let mut transaction = self.database.begin_write()?;
+        transaction.set_durability(Durability::Immediate)?;
+        Ok(transaction)
+    }
+
+    fn fill(
+        &mut self,
+        batch: &mut Batch<'_>,
+        first: Entry,
+        outgoing: &mut Outgoing,
+    ) -> Result<Next, StoreError> {
+        let mut entry = first;
+        loop {
+            let Entry::Command(submitted) = entry else { return Ok(Next::Stop) };
+            self.take(batch, *submitted, outgoing)?;
+            if outgoing.answers.len() >= BATCH_COMMANDS_MAX || batch.bytes() >= BATCH_BYTES_MAX {
+                return Ok(Next::Batch);
+            }
+            // An end of the queue is seen by the next wait on it.
+            let Ok(next) = self.parts.entries.try_recv() else { return Ok(Next::Batch) };
+            entry = next;
+        }
+    }
+
+    fn take(
+        &self,
+        batch: &mut Batch<'_>,
+        submitted: Submitted,
+        outgoing: &mut Outgoing,
+    ) -> Result<(), StoreError> {
+        let Submitted { key, command, reply } = submitted;
+        let answer = self.answer(batch, key.as_ref(), &command, &mut outgoing.touched);
+        let (answer, fault) = match answer {
+            Ok(answer) => (answer, Ok(())),
+            Err(fault) => (Err(unavailable(&self.parts.health)), Err(fault)),
+        };
+        outgoing.answers.push((reply, answer));
+        fault
+    }
+
+    fn answer(
+        &self,
+        batch: &mut Batch<'_>,
+        key: Option<&CommandKey>,
+        command: &Command,
+        touched: &mut BTreeSet<ThreadId>,
+    ) -> Result<Result<Answered, Denial>, StoreError> {
+        let Some(key) = key else {
+            let answer = self.decide(batch, None, command, touched)?;
+            let sequence = batch.ends().sequence;
+            return Ok(answer.map(|answer| Answered { answer, replay: Replay::First, sequence }));
+        };
+        if let Some(receipt) = batch.receipt(&key.request)? {
+            return Ok(replay(receipt, key));
+        }
+        let decided = self.decide(batch, Some(&key.request), command, touched)?;
+        let sequence = batch.ends().sequence;
+        let outcome = match &decided {
+            Ok(answer) => Outcome::Accepted { answer: answer.clone(), sequence },
+            Err(denial) if denial.code.is_retryable() => return Ok(Err(denial.clone())),
+            Err(denial) => Outcome::Refused(denial.clone()),
+        };
+        let at = self.parts.clock.now();
+        let receipt = Receipt { digest: key.digest.clone(), at, outcome };
+        batch.put_receipt(&key.request, &receipt)?;
+        Ok(decided.map(|answer| Answered { answer, replay: Replay::First, sequence }))
+    }
+
+    /// Everything a command reads is read before anything of it is written: redb can't roll back
+    /// one command of a batch.
+    fn decide(
+        &self,
+        batch: &mut Batch<'_>,
+        key: Option<&RequestKey>,
+        command: &Command,
+        touched: &mut BTreeSet<ThreadId>,
+    ) -> Result<Result<Answer, Denial>, StoreError> {
+        let now = self.parts.clock.now();
+        let moment = Moment::new(now, self.parts.ids.bits());
+        let decision = match decide(batch.view(), command, moment)? {
+            Ok(decision) => decision,
+            Err(denial) => return Ok(Err(denial)),
+        };
+        for event in &decision.events {
+            batch.append(now, key, event)?;
+            touched.extend(event.thread_id().cloned());
+        }
+        for effect in &decision.effects {
+            batch.push_effect(effect)?;
+        }
+        Ok(Ok(decision.answer))
+    }
+
+    fn publish(&mut self, ends: Ends, touched: &BTreeSet<ThreadId>) {
+        if ends.effect > self.ends.effect {
+            self.parts.effects.send_replace(ends.effect);
+        }
+        if ends.sequence > self.ends.sequence {
+            self.parts.changes.publish(ends.sequence, touched);
+        }
+        self.ends = ends;
+    }
+
+    fn refuse_the_rest(&mut self) {
+        self.parts.entries.close();
+        while let Some(entry) = self.parts.entries.blocking_recv() {
+            if let Entry::Command(submitted) = entry {
+                drop(submitted.reply.send(Err(unavailable(&self.parts.health))));
+            }
+        }
+    }
+}
+
+/// The stored answer, if the key was used for this same call.
+fn replay(receipt: Receipt, key: &CommandKey) -> Result<Answered, Denial> {
+    if receipt.digest != key.digest {
+        return Err(Denial::new(
+            DenialCode::KeyConflict,
+            format!(
+                "the request key {:?} was used for another call: use a new key for a new call",
+                key.request.key
+            ),
+        ));
+    }
+    match receipt.outcome {
+        Outcome::Accepted { answer, sequence } => {
+            Ok(Answered { answer, replay: Replay::Repeated, sequence })
+        }
+        Outcome::Refused(denial) => Err(denial),
+    }
+}
+
+fn storage(fault: StoreError) -> Poison {
+    match fault {
+        StoreError::Engine(_) | StoreError::Closed | StoreError::Poisoned(_) => {
+            Poison::Storage(fault.to_string())
+        }
+        StoreError::Malformed { .. } | StoreError::Missing { .. } => Poison::Broken(fault.to_string()),
+    }
+}
+
+fn commit_failed(fault: CommitError) -> Poison {
+    match fault {
+        // redb rolled it back.
+        CommitError::TransactionPoisoned => Poison::Storage(fault.to_string()),
+        _ => Poison::CommitUnknown(fault.to_string()),
+    }
+}
+
+/// Ends every wait when the writer ends, also by a panic: it must not look merely busy.
+struct TellTheEnd {
+    changes: Changes,
+    health: Health,
+}
+
+impl Drop for TellTheEnd {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.health.poison(Poison::Broken("the writer ended by a fault of its own".to_owned()));
+        }
+        self.changes.end();
+    }
+}
