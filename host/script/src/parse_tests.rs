@@ -268,3 +268,25 @@ fn a_consumer_refuses_what_it_does_not_play() {
         }
     }
 }
+
+#[test]
+fn the_documentation_tells_who_plays_what() {
+    let documentation = include_str!("../../../docs/scripts.md");
+    for name in crate::step::STEP_NAMES {
+        let row = documentation
+            .lines()
+            .find(|line| {
+                let cell = line
+                    .strip_prefix("| `")
+                    .and_then(|cell| cell.strip_prefix(name));
+                cell.is_some_and(|rest| rest.starts_with([' ', '`']))
+            })
+            .unwrap_or_else(|| panic!("{name} has no row"));
+        let row = row.replace("\\|", "");
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        for (cell, consumer) in [(3, Consumer::ModelServer), (4, Consumer::ScriptedAgent)] {
+            let plays = consumer.step_names().contains(name);
+            assert_eq!(cells[cell].starts_with("yes"), plays, "{name}, {consumer}");
+        }
+    }
+}
