@@ -3,8 +3,15 @@
 
 pub mod changes;
 pub mod clock;
+mod dispatch;
+mod ingest;
+pub mod journal;
 pub mod limits;
 pub mod ports;
+mod recovery;
 pub mod service;
 pub mod store;
 pub mod writer;
+
+pub use journal::{Journal, Running};
+pub use recovery::OpenError;

@@ -24,6 +24,14 @@ pub enum StoreError {
         /// What is missing.
         id: String,
     },
+    /// Events are missing.
+    #[error("the journal has {stored} events but its newest is number {newest}")]
+    Gap {
+        /// Number of events there are.
+        stored: u64,
+        /// Number of the newest.
+        newest: u64,
+    },
     /// A fault before this one ended all writing.
     #[error("{0}")]
     Poisoned(String),

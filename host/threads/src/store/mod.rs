@@ -34,8 +34,8 @@ pub use view::State;
 pub struct Store(Arc<RwLock<Option<Arc<Database>>>>);
 
 impl Store {
-    pub(crate) fn new(database: Database) -> Self {
-        Self(Arc::new(RwLock::new(Some(Arc::new(database)))))
+    pub(crate) fn new(database: Arc<Database>) -> Self {
+        Self(Arc::new(RwLock::new(Some(database))))
     }
 
     /// A snapshot of now.
@@ -43,17 +43,19 @@ impl Store {
     /// # Errors
     /// [`StoreError::Closed`] after the journal was stopped, or the engine's.
     pub fn reader(&self) -> Result<Reader, StoreError> {
-        Ok(State(ReadTables::new(self.database()?.begin_read()?)))
-    }
-
-    pub(crate) fn database(&self) -> Result<Arc<Database>, StoreError> {
         let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        held.clone().ok_or(StoreError::Closed)
+        let database = held.as_ref().ok_or(StoreError::Closed)?;
+        Ok(State(ReadTables::new(database.begin_read()?)))
     }
 
-    /// Lets go of the file: snapshots taken before stay readable, later ones are refused.
-    pub(crate) fn close(&self) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).take();
+    /// Lets go of the file: snapshots taken before stay readable, later ones are refused. Closes it
+    /// if nobody else holds it.
+    pub(crate) fn close(&self) -> Result<(), StoreError> {
+        let held = self.0.write().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(database) = held.and_then(Arc::into_inner) {
+            database.close().map_err(redb::Error::from)?;
+        }
+        Ok(())
     }
 }
 

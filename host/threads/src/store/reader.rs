@@ -89,6 +89,22 @@ impl<T: Tables> State<T> {
             .collect()
     }
 
+    /// Whether the provider accepted a turn of a run of this thread before the one at `ordinal`. The
+    /// first run mostly tells, so few are read.
+    pub(crate) fn had_turn_before(
+        &self,
+        thread: &ThreadId,
+        ordinal: u32,
+    ) -> Result<bool, StoreError> {
+        let thread = thread.as_str();
+        for entry in self.0.runs_by_thread()?.range((thread, 0)..(thread, ordinal))? {
+            if self.run_at(&entry?.1)?.started_at.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Effects after this number, each with its own, in order.
     pub(crate) fn effects_after(&self, number: u64) -> Result<Vec<(u64, Effect)>, StoreError> {
         let Some(first) = number.checked_add(1) else { return Ok(Vec::new()) };

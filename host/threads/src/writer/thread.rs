@@ -1,6 +1,7 @@
 //! The writer's own thread: redb blocks, and nothing else may wait for that.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -37,6 +38,12 @@ pub(crate) struct Writer {
     parts: Parts,
     ends: Ends,
     forgotten: u64,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("ends", &self.ends).finish_non_exhaustive()
+    }
 }
 
 type Reply = oneshot::Sender<Result<Answered, Denial>>;
@@ -273,7 +280,7 @@ fn storage(fault: StoreError) -> Poison {
         StoreError::Engine(_) | StoreError::Closed | StoreError::Poisoned(_) => {
             Poison::Storage(fault.to_string())
         }
-        StoreError::Malformed { .. } | StoreError::Missing { .. } => Poison::Broken(fault.to_string()),
+        StoreError::Malformed { .. } | StoreError::Missing { .. } | StoreError::Gap { .. } => Poison::Broken(fault.to_string()),
     }
 }
 

@@ -1,0 +1,119 @@
+//! Hands committed effects to the providers, in order.
+//!
+//! The outbox table is the queue. An effect that was handed over is never done again: if the host
+//! dies, so does the agent it was for, and the next start settles its run. So its row goes away with
+//! whatever the writer commits next, and handing over costs no commit of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use domain::effect::Effect;
+use domain::ids::{MessageId, RunId, ThreadId};
+use domain::message::Message;
+use domain::run::Run;
+use domain::thread::Thread;
+use domain::view::View;
+use tokio::sync::watch;
+
+use crate::ports::{Conversation, ProviderPort, ProviderWork, ThreadOpening};
+use crate::store::{Reader, Store, StoreError};
+use crate::writer::{Health, Poison};
+
+/// What the dispatcher works with.
+#[derive(Debug)]
+pub(crate) struct Dispatcher {
+    pub(crate) store: Store,
+    pub(crate) port: Arc<dyn ProviderPort>,
+    pub(crate) health: Health,
+    /// Number of the newest committed effect.
+    pub(crate) effects: watch::Receiver<u64>,
+    /// Number of the newest effect that was handed over.
+    pub(crate) handed_over: Arc<AtomicU64>,
+}
+
+impl Dispatcher {
+    /// Hands over effects until the writer ends.
+    pub(crate) async fn run(mut self) {
+        loop {
+            self.effects.mark_unchanged();
+            if let Err(fault) = self.hand_over() {
+                // A run that is never started would hang for ever. The next start settles it.
+                self.health.poison(Poison::Broken(format!("an effect can't be done: {fault}")));
+                return;
+            }
+            if self.effects.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn hand_over(&self) -> Result<(), StoreError> {
+        let snapshot = self.store.reader()?;
+        for (number, effect) in snapshot.effects_after(self.handed_over.load(Ordering::Acquire))? {
+            self.port.submit(work_for(&snapshot, effect)?);
+            self.handed_over.store(number, Ordering::Release);
+        }
+        Ok(())
+    }
+}
+
+/// What the provider needs to know to do an effect.
+fn work_for(snapshot: &Reader, effect: Effect) -> Result<ProviderWork, StoreError> {
+    Ok(match effect {
+        Effect::StartTurn { thread_id, run_id } => {
+            let thread = thread(snapshot, &thread_id)?;
+            let run = run(snapshot, &run_id)?;
+            let text = message(snapshot, &run.message_id)?.text;
+            let thread = opening(snapshot, thread, run)?;
+            ProviderWork::StartTurn { thread, run_id, text }
+        }
+        Effect::Steer { thread_id, run_id, message_id } => {
+            let text = message(snapshot, &message_id)?.text;
+            ProviderWork::Steer { thread_id, run_id, message_id, text }
+        }
+        Effect::Interrupt { thread_id, run_id, reason } => {
+            ProviderWork::Interrupt { thread_id, run_id, reason }
+        }
+        Effect::Respond { thread_id, request_id, reply } => {
+            ProviderWork::Answer { thread_id, request_id, reply }
+        }
+    })
+}
+
+/// The run says which instance and model; everything else is the thread's.
+fn opening(snapshot: &Reader, thread: Thread, run: Run) -> Result<ThreadOpening, StoreError> {
+    Ok(ThreadOpening {
+        conversation: conversation(snapshot, &thread, &run)?,
+        thread_id: thread.id,
+        instance_id: run.provider_instance_id,
+        native: thread.native,
+        workspace_path: thread.workspace_path,
+        model: run.model,
+        modes: thread.modes,
+    })
+}
+
+/// A conversation has begun when the provider knows it and has accepted a turn of an earlier run.
+fn conversation(
+    snapshot: &Reader,
+    thread: &Thread,
+    run: &Run,
+) -> Result<Conversation, StoreError> {
+    let begun = thread.native.is_some() && snapshot.had_turn_before(&thread.id, run.ordinal)?;
+    Ok(if begun { Conversation::Begun } else { Conversation::New })
+}
+
+fn thread(snapshot: &Reader, id: &ThreadId) -> Result<Thread, StoreError> {
+    snapshot.thread(id)?.ok_or_else(|| StoreError::missing("threads", id))
+}
+
+fn run(snapshot: &Reader, id: &RunId) -> Result<Run, StoreError> {
+    snapshot.run(id)?.ok_or_else(|| StoreError::missing("runs", id))
+}
+
+fn message(snapshot: &Reader, id: &MessageId) -> Result<Message, StoreError> {
+    snapshot.message(id)?.ok_or_else(|| StoreError::missing("messages", id))
+}
+
+#[cfg(test)]
+mod tests;
