@@ -2,4 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod credentials;
+pub mod mcp;
 pub mod scripted_agent;
