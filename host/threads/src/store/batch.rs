@@ -23,8 +23,14 @@ pub(crate) struct Ends {
 impl Ends {
     /// Reads them from a set of tables.
     pub(crate) fn read(tables: &impl Tables) -> Result<Self, StoreError> {
-        let sequence = tables.events()?.last()?.map_or(0, |(number, _)| number.value());
-        let effect = tables.outbox()?.last()?.map_or(0, |(number, _)| number.value());
+        let sequence = tables
+            .events()?
+            .last()?
+            .map_or(0, |(number, _)| number.value());
+        let effect = tables
+            .outbox()?
+            .last()?
+            .map_or(0, |(number, _)| number.value());
         Ok(Self { sequence, effect })
     }
 }
@@ -83,7 +89,15 @@ impl<'t> Batch<'t> {
         event: &Event,
     ) -> Result<(), StoreError> {
         let seq = self.ends.sequence.saturating_add(1);
-        let bytes = encode("events", &Recorded { seq, at, key, event })?;
+        let bytes = encode(
+            "events",
+            &Recorded {
+                seq,
+                at,
+                key,
+                event,
+            },
+        )?;
         let tables = &mut self.state.0;
         tables.events.write()?.insert(seq, bytes.as_slice())?;
         tables.fold(seq, event)?;
@@ -97,7 +111,11 @@ impl<'t> Batch<'t> {
     pub(crate) fn push_effect(&mut self, effect: &Effect) -> Result<(), StoreError> {
         let number = self.ends.effect.saturating_add(1);
         let bytes = encode("outbox", effect)?;
-        self.state.0.outbox.write()?.insert(number, bytes.as_slice())?;
+        self.state
+            .0
+            .outbox
+            .write()?
+            .insert(number, bytes.as_slice())?;
         self.ends.effect = number;
         self.content = Content::Something;
         Ok(())
@@ -106,13 +124,23 @@ impl<'t> Batch<'t> {
     /// Forgets the effects up to this number. On its own that is nothing to commit for: it goes with
     /// whatever is written next.
     pub(crate) fn forget_effects(&mut self, upto: u64) -> Result<(), StoreError> {
-        self.state.0.outbox.write()?.retain_in(..=upto, |_, _| false)?;
+        self.state
+            .0
+            .outbox
+            .write()?
+            .retain_in(..=upto, |_, _| false)?;
         Ok(())
     }
 
     pub(crate) fn receipt(&self, key: &RequestKey) -> Result<Option<Receipt>, StoreError> {
-        let stored = self.state.0.receipts()?.get((key.namespace.as_str(), key.key.as_str()))?;
-        stored.map(|bytes| decode("receipts", bytes.value())).transpose()
+        let stored = self
+            .state
+            .0
+            .receipts()?
+            .get((key.namespace.as_str(), key.key.as_str()))?;
+        stored
+            .map(|bytes| decode("receipts", bytes.value()))
+            .transpose()
     }
 
     pub(crate) fn put_receipt(
@@ -122,7 +150,11 @@ impl<'t> Batch<'t> {
     ) -> Result<(), StoreError> {
         let bytes = encode("receipts", receipt)?;
         let key = (key.namespace.as_str(), key.key.as_str());
-        self.state.0.receipts.write()?.insert(key, bytes.as_slice())?;
+        self.state
+            .0
+            .receipts
+            .write()?
+            .insert(key, bytes.as_slice())?;
         self.content = Content::Something;
         Ok(())
     }

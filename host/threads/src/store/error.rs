@@ -42,7 +42,10 @@ pub enum StoreError {
 
 impl StoreError {
     pub(crate) fn missing(table: &'static str, id: impl ToString) -> Self {
-        Self::Missing { table, id: id.to_string() }
+        Self::Missing {
+            table,
+            id: id.to_string(),
+        }
     }
 }
 

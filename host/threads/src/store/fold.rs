@@ -26,14 +26,26 @@ impl WriteTables<'_> {
     pub(crate) fn fold(&mut self, seq: u64, event: &Event) -> Result<(), StoreError> {
         match event {
             Event::ProjectAdded(project) => {
-                put(&mut self.projects, "projects", seq, project.id.as_str(), project)?;
+                put(
+                    &mut self.projects,
+                    "projects",
+                    seq,
+                    project.id.as_str(),
+                    project,
+                )?;
             }
             Event::ThreadCreated(thread) | Event::ThreadUpdated(thread) => {
                 self.fold_thread(seq, thread)?;
             }
             Event::RunCreated(run) | Event::RunUpdated(run) => self.fold_run(seq, run)?,
             Event::MessageUpdated(message) => {
-                put(&mut self.messages, "messages", seq, message.id.as_str(), message)?;
+                put(
+                    &mut self.messages,
+                    "messages",
+                    seq,
+                    message.id.as_str(),
+                    message,
+                )?;
             }
             Event::ItemUpdated(item) => self.fold_item(seq, item)?,
             Event::ItemTextAppended(text) => self.fold_text(text)?,
@@ -49,7 +61,9 @@ impl WriteTables<'_> {
         let id = thread.id.as_str();
         let old: Option<Row<Thread>> = put(&mut self.threads, "threads", seq, id, thread)?;
         let key = |thread: &Thread, changed: u64| {
-            thread.is_open().then(|| (thread.updated_at.millis(), changed))
+            thread
+                .is_open()
+                .then(|| (thread.updated_at.millis(), changed))
         };
         let old = old.and_then(|old| key(&old.value, old.changed));
         move_key(&mut self.threads_by_change, old, key(thread, seq), id)
@@ -59,7 +73,12 @@ impl WriteTables<'_> {
         let id = run.id.as_str();
         let old: Option<Row<Run>> = put(&mut self.runs, "runs", seq, id, run)?;
         let old = old.map(|old| old.value);
-        move_key(&mut self.runs_by_thread, old.as_ref().map(place), Some(place(run)), id)?;
+        move_key(
+            &mut self.runs_by_thread,
+            old.as_ref().map(place),
+            Some(place(run)),
+            id,
+        )?;
         let (was_open, is_open) = (old.as_ref().and_then(open_place), open_place(run));
         move_key(&mut self.open_runs, was_open, is_open, id)?;
         match (was_open, is_open) {
@@ -87,7 +106,10 @@ impl WriteTables<'_> {
     /// before it, so an item that closes is one piece again.
     fn fold_item(&mut self, seq: u64, item: &Item) -> Result<(), StoreError> {
         let id = item.id.as_str();
-        let bare = Item { text: String::new(), ..item.clone() };
+        let bare = Item {
+            text: String::new(),
+            ..item.clone()
+        };
         let old: Option<Row<Item>> = put(&mut self.items, "items", seq, id, &bare)?;
         let old = old.map(|old| old.value);
         let had_text = old.is_some() && self.item_text_end(id)?.is_some();
@@ -101,11 +123,18 @@ impl WriteTables<'_> {
         }
 
         let old_place = old.as_ref().map(item_place);
-        move_key(&mut self.items_by_thread, old_place, Some(item_place(item)), id)?;
+        move_key(
+            &mut self.items_by_thread,
+            old_place,
+            Some(item_place(item)),
+            id,
+        )?;
         let old_open = old.as_ref().and_then(open_item_place);
         move_key(&mut self.open_items, old_open, open_item_place(item), id)?;
         let old_said = old.as_ref().filter(|_| had_text).and_then(said_place);
-        let said = Some(item).filter(|item| !item.text.is_empty()).and_then(said_place);
+        let said = Some(item)
+            .filter(|item| !item.text.is_empty())
+            .and_then(said_place);
         move_key(&mut self.assistant_items, old_said, said, id)?;
         if let Some(origin) = &item.origin {
             let key = (origin.session_id.as_str(), origin.driver_item_id.as_str());
@@ -136,7 +165,9 @@ impl WriteTables<'_> {
     /// Number of the newest piece of an item's text.
     fn item_text_end(&self, id: &str) -> Result<Option<u64>, StoreError> {
         let mut pieces = self.item_text.read()?.range(all_of::<u64>(id))?;
-        let Some(newest) = pieces.next_back() else { return Ok(None) };
+        let Some(newest) = pieces.next_back() else {
+            return Ok(None);
+        };
         Ok(Some(newest?.0.value().1))
     }
 
@@ -144,15 +175,24 @@ impl WriteTables<'_> {
         let id = request.id.as_str();
         let old: Option<Row<Request>> = put(&mut self.requests, "requests", seq, id, request)?;
         let since = old.as_ref().map_or(seq, |old| old.since);
-        let old = old.as_ref().and_then(|old| pending_place(&old.value, since));
-        move_key(&mut self.pending_requests, old, pending_place(request, since), id)
+        let old = old
+            .as_ref()
+            .and_then(|old| pending_place(&old.value, since));
+        move_key(
+            &mut self.pending_requests,
+            old,
+            pending_place(request, since),
+            id,
+        )
     }
 
     fn fold_task(&mut self, seq: u64, task: &Task) -> Result<(), StoreError> {
         let id = task.id.as_str();
         let old: Option<Row<Task>> = put(&mut self.tasks, "tasks", seq, id, task)?;
         if old.is_none() {
-            self.tasks_by_parent.write()?.insert((task.parent_thread_id.as_str(), seq), id)?;
+            self.tasks_by_parent
+                .write()?
+                .insert((task.parent_thread_id.as_str(), seq), id)?;
         }
         Ok(())
     }
@@ -201,12 +241,17 @@ fn open_item_place(item: &Item) -> Option<(&str, u64)> {
 
 /// Where an item with text stands among what the assistant said in its run.
 fn said_place(item: &Item) -> Option<(&str, u64)> {
-    let run = item.run_id.as_ref().filter(|_| item.kind == ItemKind::AssistantMessage)?;
+    let run = item
+        .run_id
+        .as_ref()
+        .filter(|_| item.kind == ItemKind::AssistantMessage)?;
     Some((run.as_str(), item.position))
 }
 
 fn pending_place(request: &Request, since: u64) -> Option<(&str, u64)> {
-    request.is_pending().then(|| (request.thread_id.as_str(), since))
+    request
+        .is_pending()
+        .then(|| (request.thread_id.as_str(), since))
 }
 
 /// Puts an entity in its row and answers the row it replaces.
@@ -219,7 +264,14 @@ fn put<T: Serialize + DeserializeOwned>(
 ) -> Result<Option<Row<T>>, StoreError> {
     let old: Option<Row<T>> = row(table.read()?, name, id)?;
     let since = old.as_ref().map_or(seq, |old| old.since);
-    let bytes = encode(name, &Row { since, changed: seq, value })?;
+    let bytes = encode(
+        name,
+        &Row {
+            since,
+            changed: seq,
+            value,
+        },
+    )?;
     table.write()?.insert(id, bytes.as_slice())?;
     Ok(old)
 }

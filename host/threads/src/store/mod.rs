@@ -23,8 +23,8 @@ use redb::{Database, ReadableDatabase};
 pub(crate) use batch::{Batch, Content, Ends};
 pub use error::StoreError;
 pub use reader::Reader;
-pub(crate) use record::{Outcome, Receipt};
 pub use rebuild::compare_with_events;
+pub(crate) use record::{Outcome, Receipt};
 pub use tables::Difference;
 pub(crate) use tables::{ReadTables, Tables};
 pub use view::State;
@@ -48,10 +48,13 @@ impl Store {
         Ok(State(ReadTables::new(database.begin_read()?)))
     }
 
-    /// Lets go of the file: snapshots taken before stay readable, later ones are refused. Closes it
-    /// if nobody else holds it.
+    /// Closes the file: later snapshots are refused, and earlier ones can't be read any more.
     pub(crate) fn close(&self) -> Result<(), StoreError> {
-        let held = self.0.write().unwrap_or_else(PoisonError::into_inner).take();
+        let held = self
+            .0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(database) = held.and_then(Arc::into_inner) {
             database.close().map_err(redb::Error::from)?;
         }

@@ -25,7 +25,11 @@ impl<T: Tables> State<T> {
     /// # Errors
     /// The store's.
     pub fn sequence(&self) -> Result<u64, StoreError> {
-        Ok(self.0.events()?.last()?.map_or(0, |(number, _)| number.value()))
+        Ok(self
+            .0
+            .events()?
+            .last()?
+            .map_or(0, |(number, _)| number.value()))
     }
 
     /// Threads neither archived nor deleted, the newest change first: `limit` of them, at most
@@ -47,8 +51,13 @@ impl<T: Tables> State<T> {
     /// # Errors
     /// The store's.
     pub fn latest_run(&self, thread: &ThreadId) -> Result<Option<Run>, StoreError> {
-        let mut ids = self.0.runs_by_thread()?.range(all_of::<u32>(thread.as_str()))?;
-        ids.next_back().map(|entry| self.run_at(&entry?.1)).transpose()
+        let mut ids = self
+            .0
+            .runs_by_thread()?
+            .range(all_of::<u32>(thread.as_str()))?;
+        ids.next_back()
+            .map(|entry| self.run_at(&entry?.1))
+            .transpose()
     }
 
     /// Items of a thread at later positions than `position`, in order: `limit` of them, at most
@@ -63,9 +72,16 @@ impl<T: Tables> State<T> {
         limit: usize,
     ) -> Result<Vec<Item>, StoreError> {
         let thread = thread.as_str();
-        let Some(first) = position.checked_add(1) else { return Ok(Vec::new()) };
-        let ids = self.0.items_by_thread()?.range((thread, first)..=(thread, u64::MAX))?;
-        ids.take(limit.min(PAGE_MAX)).map(|entry| self.item_at(&entry?.1)).collect()
+        let Some(first) = position.checked_add(1) else {
+            return Ok(Vec::new());
+        };
+        let ids = self
+            .0
+            .items_by_thread()?
+            .range((thread, first)..=(thread, u64::MAX))?;
+        ids.take(limit.min(PAGE_MAX))
+            .map(|entry| self.item_at(&entry?.1))
+            .collect()
     }
 
     /// Events after `sequence`, each with its number, in order: `limit` of them, at most [`PAGE_MAX`].
@@ -77,7 +93,9 @@ impl<T: Tables> State<T> {
         sequence: u64,
         limit: usize,
     ) -> Result<Vec<(u64, Event)>, StoreError> {
-        let Some(first) = sequence.checked_add(1) else { return Ok(Vec::new()) };
+        let Some(first) = sequence.checked_add(1) else {
+            return Ok(Vec::new());
+        };
         let stored = self.0.events()?.range(first..)?;
         stored
             .take(limit.min(PAGE_MAX))
@@ -97,7 +115,11 @@ impl<T: Tables> State<T> {
         ordinal: u32,
     ) -> Result<bool, StoreError> {
         let thread = thread.as_str();
-        for entry in self.0.runs_by_thread()?.range((thread, 0)..(thread, ordinal))? {
+        for entry in self
+            .0
+            .runs_by_thread()?
+            .range((thread, 0)..(thread, ordinal))?
+        {
             if self.run_at(&entry?.1)?.started_at.is_some() {
                 return Ok(true);
             }
@@ -107,7 +129,9 @@ impl<T: Tables> State<T> {
 
     /// Effects after this number, each with its own, in order.
     pub(crate) fn effects_after(&self, number: u64) -> Result<Vec<(u64, Effect)>, StoreError> {
-        let Some(first) = number.checked_add(1) else { return Ok(Vec::new()) };
+        let Some(first) = number.checked_add(1) else {
+            return Ok(Vec::new());
+        };
         let stored = self.0.outbox()?.range(first..)?;
         stored
             .map(|entry| {

@@ -24,10 +24,7 @@ pub fn compare_with_events(snapshot: &Reader) -> Result<Vec<Difference>, StoreEr
 }
 
 /// Folds every event of a snapshot, in order.
-fn fold_all<T: Tables>(
-    snapshot: &State<T>,
-    into: &mut WriteTables<'_>,
-) -> Result<(), StoreError> {
+fn fold_all<T: Tables>(snapshot: &State<T>, into: &mut WriteTables<'_>) -> Result<(), StoreError> {
     for entry in snapshot.0.events()?.iter()? {
         let (number, bytes) = entry?;
         let record: ReadRecord = decode("events", bytes.value())?;

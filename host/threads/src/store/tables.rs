@@ -27,7 +27,11 @@ pub(crate) struct Lazy<'t, K: Key + 'static, V: Value + 'static> {
 
 impl<'t, K: Key + 'static, V: Value + 'static> Lazy<'t, K, V> {
     fn new(transaction: &'t WriteTransaction, definition: TableDefinition<'static, K, V>) -> Self {
-        Self { transaction, definition, table: OnceCell::new() }
+        Self {
+            transaction,
+            definition,
+            table: OnceCell::new(),
+        }
     }
 
     /// The table, for reading.
@@ -202,7 +206,10 @@ fn difference<K: Key + 'static, V: Value + 'static>(
         let pair = (bytes(&pair.0), bytes(&pair.1));
         if pair.0 != pair.1 {
             let key = pair.0.or(pair.1).map_or_else(Vec::new, |(key, _)| key);
-            return Ok(Some(Difference { table, key: key.escape_ascii().to_string() }));
+            return Ok(Some(Difference {
+                table,
+                key: key.escape_ascii().to_string(),
+            }));
         }
         if pair.0.is_none() {
             return Ok(None);

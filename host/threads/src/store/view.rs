@@ -63,7 +63,10 @@ pub(crate) fn row<T: DeserializeOwned>(
     name: &'static str,
     id: &str,
 ) -> Result<Option<Row<T>>, StoreError> {
-    table.get(id)?.map(|bytes| decode(name, bytes.value())).transpose()
+    table
+        .get(id)?
+        .map(|bytes| decode(name, bytes.value()))
+        .transpose()
 }
 
 fn value<T: DeserializeOwned>(
@@ -89,7 +92,8 @@ impl<T: Tables> State<T> {
     }
 
     pub(crate) fn item_at(&self, id: &ById<'_>) -> Result<Item, StoreError> {
-        self.item_with_text(id.value())?.ok_or_else(|| StoreError::missing("items", id.value()))
+        self.item_with_text(id.value())?
+            .ok_or_else(|| StoreError::missing("items", id.value()))
     }
 
     pub(crate) fn thread_at(&self, id: &ById<'_>) -> Result<Thread, StoreError> {
@@ -137,7 +141,10 @@ impl<T: Tables> View for State<T> {
     }
 
     fn runs_of(&self, thread: &ThreadId) -> Result<Vec<Run>, StoreError> {
-        let ids = self.0.runs_by_thread()?.range(all_of::<u32>(thread.as_str()))?;
+        let ids = self
+            .0
+            .runs_by_thread()?
+            .range(all_of::<u32>(thread.as_str()))?;
         ids.map(|entry| self.run_at(&entry?.1)).collect()
     }
 
@@ -147,7 +154,11 @@ impl<T: Tables> View for State<T> {
     }
 
     fn open_runs(&self) -> Result<Vec<Run>, StoreError> {
-        self.0.open_runs()?.iter()?.map(|entry| self.run_at(&entry?.1)).collect()
+        self.0
+            .open_runs()?
+            .iter()?
+            .map(|entry| self.run_at(&entry?.1))
+            .collect()
     }
 
     fn active_thread_count(&self) -> Result<u32, StoreError> {
@@ -164,7 +175,11 @@ impl<T: Tables> View for State<T> {
 
     fn item_by_origin(&self, origin: &ItemOrigin) -> Result<Option<Item>, StoreError> {
         let key = (origin.session_id.as_str(), origin.driver_item_id.as_str());
-        self.0.items_by_origin()?.get(key)?.map(|id| self.item_at(&id)).transpose()
+        self.0
+            .items_by_origin()?
+            .get(key)?
+            .map(|id| self.item_at(&id))
+            .transpose()
     }
 
     fn open_items_of(&self, run: &RunId) -> Result<Vec<Item>, StoreError> {
@@ -173,8 +188,13 @@ impl<T: Tables> View for State<T> {
     }
 
     fn last_assistant_item_of(&self, run: &RunId) -> Result<Option<Item>, StoreError> {
-        let mut ids = self.0.assistant_items()?.range(all_of::<u64>(run.as_str()))?;
-        ids.next_back().map(|entry| self.item_at(&entry?.1)).transpose()
+        let mut ids = self
+            .0
+            .assistant_items()?
+            .range(all_of::<u64>(run.as_str()))?;
+        ids.next_back()
+            .map(|entry| self.item_at(&entry?.1))
+            .transpose()
     }
 
     fn request(&self, id: &RequestId) -> Result<Option<Request>, StoreError> {
@@ -183,8 +203,12 @@ impl<T: Tables> View for State<T> {
 
     fn pending_requests_of(&self, thread: &ThreadId) -> Result<Vec<Request>, StoreError> {
         let table = self.0.requests()?;
-        let ids = self.0.pending_requests()?.range(all_of::<u64>(thread.as_str()))?;
-        ids.map(|entry| indexed(table, "requests", &entry?.1)).collect()
+        let ids = self
+            .0
+            .pending_requests()?
+            .range(all_of::<u64>(thread.as_str()))?;
+        ids.map(|entry| indexed(table, "requests", &entry?.1))
+            .collect()
     }
 
     fn pending_requests(&self) -> Result<Vec<Request>, StoreError> {
@@ -204,8 +228,12 @@ impl<T: Tables> View for State<T> {
 
     fn tasks_of(&self, parent: &ThreadId) -> Result<Vec<Task>, StoreError> {
         let table = self.0.tasks()?;
-        let ids = self.0.tasks_by_parent()?.range(all_of::<u64>(parent.as_str()))?;
-        ids.map(|entry| indexed(table, "tasks", &entry?.1)).collect()
+        let ids = self
+            .0
+            .tasks_by_parent()?
+            .range(all_of::<u64>(parent.as_str()))?;
+        ids.map(|entry| indexed(table, "tasks", &entry?.1))
+            .collect()
     }
 
     fn transfer(
