@@ -17,23 +17,21 @@ pub(crate) fn install_hint() -> String {
 
 const LOGIN_HINT: &str = "Log in with `codex login` as the user that runs the host, or give the instance an OPENAI_API_KEY secret.";
 
-/// Why a turn failed.
+/// Why a turn failed, and what to do.
 pub(crate) fn of_turn(error: &TurnError<'_>) -> Failure {
     let info = error
         .codex_error_info
         .and_then(|json| serde_json::from_str(json.get()).ok());
     let (word, status) = code_of(&info.unwrap_or(Value::Null));
     let class = class_of(&word, status, &error.message);
-    let mut message = error.message.to_string();
-    if let Some(details) = error
-        .additional_details
-        .as_deref()
-        .filter(|text| !text.is_empty())
-    {
-        message = format!("{message} ({details})");
-    }
+    let mut message = said(error);
     if let Some(hint) = hint(class, &word) {
-        message = format!("{message} {hint}");
+        let dot = if message.ends_with(['.', '!', '?']) {
+            ""
+        } else {
+            "."
+        };
+        message = format!("{message}{dot} {hint}");
     }
     let code = match status {
         Some(status) => format!("{word}:{status}"),
@@ -43,6 +41,18 @@ pub(crate) fn of_turn(error: &TurnError<'_>) -> Failure {
         failure::new(class, &message)
     } else {
         failure::with_code(class, &message, &code)
+    }
+}
+
+/// What Codex said about an error, with its details.
+pub(crate) fn said(error: &TurnError<'_>) -> String {
+    match error
+        .additional_details
+        .as_deref()
+        .filter(|text| !text.is_empty())
+    {
+        Some(details) => format!("{} ({details})", error.message),
+        None => error.message.to_string(),
     }
 }
 

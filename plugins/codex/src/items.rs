@@ -193,17 +193,12 @@ impl Codex {
     /// Closes what a turn left open. Codex sends no end for items cut by a stop or a steer. Commands are remembered: they
     /// may live on and report later.
     pub(crate) fn close_items(&mut self, key: ThreadKey, outcome: &TurnOutcome) {
-        let status = match outcome {
-            TurnOutcome::Completed => ItemStatus::Completed,
-            TurnOutcome::Interrupted => ItemStatus::Interrupted,
-            TurnOutcome::Failed(_) => ItemStatus::Failed,
-        };
         let Some(thread) = self.thread(key) else {
             return;
         };
         let open = std::mem::take(&mut thread.items);
         for mut open in open {
-            open.item.status = status;
+            open.item.status = closed_status(&open.item.kind, outcome);
             open.item.text = None;
             self.out.emit(Event::Item(open.item.clone()));
             if open.item.kind != "command" {
@@ -391,6 +386,16 @@ fn status_of(item: &wire::Item<'_>, completed: bool) -> ItemStatus {
         Some("interrupted") => ItemStatus::Interrupted,
         _ if completed => ItemStatus::Completed,
         _ => ItemStatus::Running,
+    }
+}
+
+/// State of an item its turn leaves open. In a turn that completed, a command went to the background and a list stays as
+/// it is; anything else was cut, by a steer.
+fn closed_status(kind: &str, outcome: &TurnOutcome) -> ItemStatus {
+    match outcome {
+        TurnOutcome::Completed if kind == "command" || kind == "todo" => ItemStatus::Completed,
+        TurnOutcome::Completed | TurnOutcome::Interrupted => ItemStatus::Interrupted,
+        TurnOutcome::Failed(_) => ItemStatus::Failed,
     }
 }
 

@@ -39,7 +39,6 @@ impl Codex {
 
     /// `error`: one that is retried is a notice; one that is not is kept for the end of the turn, which follows.
     pub(crate) fn error_notice(&mut self, notice: &ErrorNotice<'_>) {
-        let failure = errors::of_turn(&notice.error);
         let Some(thread) = self.thread_native(&notice.thread_id) else {
             return;
         };
@@ -49,9 +48,9 @@ impl Codex {
         };
         if notice.will_retry {
             let title = notice.error.message.to_string();
-            self.notice(key, &title, &failure.message, "retry");
+            self.notice(key, &title, &errors::said(&notice.error), "retry");
         } else {
-            turn.failure = Some(failure);
+            turn.failure = Some(errors::of_turn(&notice.error));
         }
     }
 

@@ -13,7 +13,7 @@ use crate::changes;
 use crate::core::Codex;
 use crate::limits::APPROVAL_TITLE_BYTES_MAX;
 use crate::questions::{self, FormField};
-use crate::thread::ThreadKey;
+use crate::thread::{OpenItem, ThreadKey};
 use crate::wire::{self, Asked, Elicitation};
 
 /// A request of Codex without an answer yet.
@@ -173,7 +173,7 @@ impl Codex {
     fn elicitation_asked(&mut self, wire_id: &RawValue, params: Option<&RawValue>) -> Option<()> {
         let elicitation: Elicitation<'_> = wire::read(params)?;
         let key = self.key_of_native(&elicitation.thread_id)?;
-        let asked = Asked::of_thread(&elicitation.thread_id, elicitation.turn_id.as_deref());
+        let mut asked = Asked::of_thread(&elicitation.thread_id, elicitation.turn_id.as_deref());
         let meta = elicitation.meta.as_ref();
         let message = elicitation
             .message
@@ -196,6 +196,22 @@ impl Codex {
                 "title": meta.tool_title,
                 "arguments": meta.tool_params,
             });
+            // It does not say which call it is about: the latest of that tool.
+            let tool = meta.tool_name.as_deref();
+            let call = self.thread(key).and_then(|thread| {
+                let heads = |open: &&OpenItem| {
+                    let head = &open.item.head;
+                    head.name.as_deref() == tool
+                        && head.server_name.as_deref() == Some(&*elicitation.server_name)
+                };
+                thread
+                    .items
+                    .iter()
+                    .rev()
+                    .find(heads)
+                    .map(|open| open.native.clone())
+            });
+            asked.item_id = call.map(Into::into);
             let approval = approval("mcp-elicitation", message, None, &choices);
             return self.open_request(
                 wire_id,
