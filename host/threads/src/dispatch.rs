@@ -1,8 +1,9 @@
 //! Hands committed effects to the providers, in order.
 //!
-//! The outbox table is the queue. An effect that was handed over is never done again: if the host
-//! dies, so does the agent it was for, and the next start settles its run. So its row goes away with
-//! whatever the writer commits next, and handing over costs no commit of its own.
+//! Effects come in memory from the writer, after the commit that holds them in the outbox: an answer to
+//! a question may be a secret, which is in no row. An effect that was handed over is never done again:
+//! if the host dies, so does the agent it was for, and the next start settles its run. So its row goes
+//! away with whatever the writer commits next, and handing over costs no commit of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,8 +14,9 @@ use domain::message::Message;
 use domain::run::Run;
 use domain::thread::Thread;
 use domain::view::View;
-use tokio::sync::watch;
+use tokio::sync::mpsc;
 
+use crate::limits::EFFECTS_AT_ONCE_MAX;
 use crate::ports::{Conversation, ProviderPort, ProviderWork, ThreadOpening};
 use crate::store::{Reader, Store, StoreError};
 use crate::writer::{Health, Poison};
@@ -25,8 +27,8 @@ pub(crate) struct Dispatcher {
     pub(crate) store: Store,
     pub(crate) port: Arc<dyn ProviderPort>,
     pub(crate) health: Health,
-    /// Number of the newest committed effect.
-    pub(crate) effects: watch::Receiver<u64>,
+    /// Committed effects, each with its number in the outbox.
+    pub(crate) effects: mpsc::Receiver<(u64, Effect)>,
     /// Number of the newest effect that was handed over.
     pub(crate) handed_over: Arc<AtomicU64>,
 }
@@ -34,22 +36,20 @@ pub(crate) struct Dispatcher {
 impl Dispatcher {
     /// Hands over effects until the writer ends.
     pub(crate) async fn run(mut self) {
-        loop {
-            self.effects.mark_unchanged();
-            if let Err(fault) = self.hand_over() {
+        let mut committed = Vec::new();
+        while self.effects.recv_many(&mut committed, EFFECTS_AT_ONCE_MAX).await > 0 {
+            if let Err(fault) = self.hand_over(committed.drain(..)) {
                 // A run that is never started would hang for ever. The next start settles it.
                 self.health.poison(Poison::Broken(format!("an effect can't be done: {fault}")));
-                return;
-            }
-            if self.effects.changed().await.is_err() {
                 return;
             }
         }
     }
 
-    fn hand_over(&self) -> Result<(), StoreError> {
+    /// The snapshot is taken after the effects came, so it shows what they speak of.
+    fn hand_over(&self, effects: impl Iterator<Item = (u64, Effect)>) -> Result<(), StoreError> {
         let snapshot = self.store.reader()?;
-        for (number, effect) in snapshot.effects_after(self.handed_over.load(Ordering::Acquire))? {
+        for (number, effect) in effects {
             self.port.submit(work_for(&snapshot, effect)?);
             self.handed_over.store(number, Ordering::Release);
         }
@@ -65,18 +65,43 @@ fn work_for(snapshot: &Reader, effect: Effect) -> Result<ProviderWork, StoreErro
             let run = run(snapshot, &run_id)?;
             let text = message(snapshot, &run.message_id)?.text;
             let thread = opening(snapshot, thread, run)?;
-            ProviderWork::StartTurn { thread, run_id, text }
+            ProviderWork::StartTurn {
+                thread,
+                run_id,
+                text,
+            }
         }
-        Effect::Steer { thread_id, run_id, message_id } => {
+        Effect::Steer {
+            thread_id,
+            run_id,
+            message_id,
+        } => {
             let text = message(snapshot, &message_id)?.text;
-            ProviderWork::Steer { thread_id, run_id, message_id, text }
+            ProviderWork::Steer {
+                thread_id,
+                run_id,
+                message_id,
+                text,
+            }
         }
-        Effect::Interrupt { thread_id, run_id, reason } => {
-            ProviderWork::Interrupt { thread_id, run_id, reason }
-        }
-        Effect::Respond { thread_id, request_id, reply } => {
-            ProviderWork::Answer { thread_id, request_id, reply }
-        }
+        Effect::Interrupt {
+            thread_id,
+            run_id,
+            reason,
+        } => ProviderWork::Interrupt {
+            thread_id,
+            run_id,
+            reason,
+        },
+        Effect::Respond {
+            thread_id,
+            request_id,
+            reply,
+        } => ProviderWork::Answer {
+            thread_id,
+            request_id,
+            reply,
+        },
     })
 }
 
@@ -94,25 +119,31 @@ fn opening(snapshot: &Reader, thread: Thread, run: Run) -> Result<ThreadOpening,
 }
 
 /// A conversation has begun when the provider knows it and has accepted a turn of an earlier run.
-fn conversation(
-    snapshot: &Reader,
-    thread: &Thread,
-    run: &Run,
-) -> Result<Conversation, StoreError> {
+fn conversation(snapshot: &Reader, thread: &Thread, run: &Run) -> Result<Conversation, StoreError> {
     let begun = thread.native.is_some() && snapshot.had_turn_before(&thread.id, run.ordinal)?;
-    Ok(if begun { Conversation::Begun } else { Conversation::New })
+    Ok(if begun {
+        Conversation::Begun
+    } else {
+        Conversation::New
+    })
 }
 
 fn thread(snapshot: &Reader, id: &ThreadId) -> Result<Thread, StoreError> {
-    snapshot.thread(id)?.ok_or_else(|| StoreError::missing("threads", id))
+    snapshot
+        .thread(id)?
+        .ok_or_else(|| StoreError::missing("threads", id))
 }
 
 fn run(snapshot: &Reader, id: &RunId) -> Result<Run, StoreError> {
-    snapshot.run(id)?.ok_or_else(|| StoreError::missing("runs", id))
+    snapshot
+        .run(id)?
+        .ok_or_else(|| StoreError::missing("runs", id))
 }
 
 fn message(snapshot: &Reader, id: &MessageId) -> Result<Message, StoreError> {
-    snapshot.message(id)?.ok_or_else(|| StoreError::missing("messages", id))
+    snapshot
+        .message(id)?
+        .ok_or_else(|| StoreError::missing("messages", id))
 }
 
 #[cfg(test)]

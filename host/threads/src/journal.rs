@@ -6,16 +6,17 @@ use std::sync::atomic::AtomicU64;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use domain::effect::Effect;
 use domain::error::Denial;
 use domain::provider_event::ProviderReport;
 use domain::session::ProviderSession;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task;
 
 use crate::changes::Changes;
 use crate::clock::{Clock, IdSource};
 use crate::dispatch::Dispatcher;
-use crate::limits::{REPORT_QUEUE_MAX, STOP_MS_MAX};
+use crate::limits::{EFFECT_QUEUE_MAX, REPORT_QUEUE_MAX, STOP_MS_MAX};
 use crate::ports::{ProviderPort, Reports};
 use crate::recovery::{self, OpenError};
 use crate::store::Store;
@@ -43,7 +44,7 @@ pub struct Journal {
     left_behind: Vec<ProviderSession>,
     reports: Reports,
     incoming: mpsc::Receiver<ProviderReport>,
-    effects: watch::Receiver<u64>,
+    effects: mpsc::Receiver<(u64, Effect)>,
     handed_over: Arc<AtomicU64>,
     writer: Writer,
 }
@@ -98,12 +99,17 @@ impl Journal {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
     ) -> Self {
-        let recovery::Opened { database, store_id, ends, left_behind } = opened;
+        let recovery::Opened {
+            database,
+            store_id,
+            ends,
+            left_behind,
+        } = opened;
         let health = Health::new();
         let changes = Changes::new(ends.sequence);
         let (writer, entries) = WriterHandle::channel(health.clone());
         let (reports, incoming) = Reports::channel(REPORT_QUEUE_MAX);
-        let (committed, effects) = watch::channel(ends.effect);
+        let (committed, effects) = mpsc::channel(EFFECT_QUEUE_MAX);
         let handed_over = Arc::new(AtomicU64::new(ends.effect));
         let database = Arc::new(database);
         let parts = Parts {
@@ -116,7 +122,12 @@ impl Journal {
             handed_over: Arc::clone(&handed_over),
         };
         Self {
-            handles: Handles { writer, store: Store::new(Arc::clone(&database)), changes, health },
+            handles: Handles {
+                writer,
+                store: Store::new(Arc::clone(&database)),
+                changes,
+                health,
+            },
             store_id,
             left_behind,
             reports,
@@ -176,7 +187,15 @@ impl Journal {
     /// # Errors
     /// [`StartError`]; nothing runs then.
     pub async fn start(self, port: Arc<dyn ProviderPort>) -> Result<Running, StartError> {
-        let Self { handles, incoming, effects, handed_over, mut writer, reports, .. } = self;
+        let Self {
+            handles,
+            incoming,
+            effects,
+            handed_over,
+            mut writer,
+            reports,
+            ..
+        } = self;
         // Clones of it end the taking of reports when they are gone; this one must not keep it up.
         drop(reports);
         let (settled, settling) = oneshot::channel();
@@ -188,6 +207,16 @@ impl Journal {
                 writer.run();
             }
         })?;
+        // Before the answer is waited for: settling may bring more effects than their queue holds.
+        // They come after the commit, so nothing is handed over unsettled.
+        let dispatcher = Dispatcher {
+            store: handles.store.clone(),
+            port,
+            health: handles.health.clone(),
+            effects,
+            handed_over,
+        };
+        let dispatch = task::spawn(dispatcher.run());
         match settling.await.map_err(|_| StartError::WriterGone)? {
             Ok(Ok(())) => {}
             Ok(Err(denial)) => return Err(StartError::Refused(denial)),
@@ -196,19 +225,8 @@ impl Journal {
                 return Err(poison.into());
             }
         }
-        let dispatcher = Dispatcher {
-            store: handles.store.clone(),
-            port,
-            health: handles.health.clone(),
-            effects,
-            handed_over,
-        };
-        Ok(Running {
-            ingest: task::spawn(ingest::run(incoming, handles.writer.clone())),
-            dispatch: task::spawn(dispatcher.run()),
-            thread,
-            handles,
-        })
+        let ingest = task::spawn(ingest::run(incoming, handles.writer.clone()));
+        Ok(Running { handles, ingest, dispatch, thread })
     }
 }
 
@@ -252,7 +270,12 @@ impl Running {
     /// # Errors
     /// [`StopError`]; the file is closed as far as it could be.
     pub async fn stop(self) -> Result<(), StopError> {
-        let Self { handles, mut ingest, dispatch, thread } = self;
+        let Self {
+            handles,
+            mut ingest,
+            dispatch,
+            thread,
+        } = self;
         let grace = Duration::from_millis(STOP_MS_MAX);
         let reports = match tokio::time::timeout(grace, &mut ingest).await {
             Ok(ended) => ended.map_err(|_| StopError::Panicked),

@@ -20,6 +20,10 @@ limits! {
     BATCH_COMMANDS_MAX: usize = 256, "commands", "a commit of 64 costs twice one of 1; more than this only delays the first";
     /// Event bytes of one transaction, after which no further command joins it.
     BATCH_BYTES_MAX: usize = 4_194_304, "bytes", "a commit of this size stays under 50 ms on a slow disk";
+    /// Committed effects waiting to be handed over.
+    EFFECT_QUEUE_MAX: usize = 1_024, "effects", "as many as threads may be active; handing over never waits, so it stays short";
+    /// Effects handed over from one snapshot.
+    EFFECTS_AT_ONCE_MAX: usize = 64, "effects", "a snapshot is held for microseconds, not longer";
     /// Reports waiting to be read.
     REPORT_QUEUE_MAX: usize = 1_024, "reports", "a burst of all sessions; a full queue makes the sessions wait";
     /// Reports flushed together.
@@ -41,7 +45,10 @@ mod tests {
     #[test]
     fn every_limit_says_its_unit_and_reason() {
         for limit in super::ALL {
-            assert!(limit.max > 0 && !limit.unit.is_empty() && !limit.reason.is_empty(), "{limit:?}");
+            assert!(
+                limit.max > 0 && !limit.unit.is_empty() && !limit.reason.is_empty(),
+                "{limit:?}"
+            );
         }
     }
 }

@@ -107,8 +107,8 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    /// Puts an effect at the end of the outbox.
-    pub(crate) fn push_effect(&mut self, effect: &Effect) -> Result<(), StoreError> {
+    /// Puts an effect at the end of the outbox and answers its number there.
+    pub(crate) fn push_effect(&mut self, effect: &Effect) -> Result<u64, StoreError> {
         let number = self.ends.effect.saturating_add(1);
         let bytes = encode("outbox", effect)?;
         self.state
@@ -118,7 +118,7 @@ impl<'t> Batch<'t> {
             .insert(number, bytes.as_slice())?;
         self.ends.effect = number;
         self.content = Content::Something;
-        Ok(())
+        Ok(number)
     }
 
     /// Forgets the effects up to this number. On its own that is nothing to commit for: it goes with

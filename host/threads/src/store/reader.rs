@@ -1,6 +1,5 @@
 //! One snapshot of the journal. Reading never waits for the writer.
 
-use domain::effect::Effect;
 use domain::event::Event;
 use domain::ids::ThreadId;
 use domain::item::Item;
@@ -125,19 +124,5 @@ impl<T: Tables> State<T> {
             }
         }
         Ok(false)
-    }
-
-    /// Effects after this number, each with its own, in order.
-    pub(crate) fn effects_after(&self, number: u64) -> Result<Vec<(u64, Effect)>, StoreError> {
-        let Some(first) = number.checked_add(1) else {
-            return Ok(Vec::new());
-        };
-        let stored = self.0.outbox()?.range(first..)?;
-        stored
-            .map(|entry| {
-                let (number, bytes) = entry?;
-                Ok((number.value(), decode("outbox", bytes.value())?))
-            })
-            .collect()
     }
 }

@@ -1,5 +1,6 @@
 //! The single writer: every change goes through its queue, decided one after another, committed together.
 
+mod answer;
 mod health;
 mod thread;
 
@@ -103,9 +104,19 @@ impl WriterHandle {
         command: Command,
     ) -> Result<Pending, Denial> {
         let (reply, pending) = oneshot::channel();
-        let entry = Entry::Command(Box::new(Submitted { key, command, reply }));
-        self.queue.send(entry).await.map_err(|_| unavailable(&self.health))?;
-        Ok(Pending { reply: pending, health: self.health.clone() })
+        let entry = Entry::Command(Box::new(Submitted {
+            key,
+            command,
+            reply,
+        }));
+        self.queue
+            .send(entry)
+            .await
+            .map_err(|_| unavailable(&self.health))?;
+        Ok(Pending {
+            reply: pending,
+            health: self.health.clone(),
+        })
     }
 
     /// Ends the writer after what is queued.
@@ -118,7 +129,9 @@ impl WriterHandle {
 impl Pending {
     /// The answer, once it is durable.
     pub(crate) async fn answer(self) -> Result<Answered, Denial> {
-        self.reply.await.unwrap_or_else(|_| Err(unavailable(&self.health)))
+        self.reply
+            .await
+            .unwrap_or_else(|_| Err(unavailable(&self.health)))
     }
 }
 

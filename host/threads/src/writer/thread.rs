@@ -5,18 +5,18 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use domain::command::{Answer, Command};
-use domain::decide::{Moment, decide};
-use domain::error::{Denial, DenialCode};
-use domain::ids::{RequestKey, ThreadId};
+use domain::command::Command;
+use domain::effect::Effect;
+use domain::error::Denial;
+use domain::ids::ThreadId;
 use redb::{CommitError, Database, Durability, WriteTransaction};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 
-use super::{Answered, CommandKey, Entry, Health, Poison, Replay, Submitted, unavailable};
+use super::{Answered, Entry, Health, Poison, Submitted, unavailable};
 use crate::changes::Changes;
 use crate::clock::{Clock, IdSource};
 use crate::limits::{BATCH_BYTES_MAX, BATCH_COMMANDS_MAX};
-use crate::store::{Batch, Content, Ends, Outcome, Receipt, StoreError};
+use crate::store::{Batch, Content, Ends, StoreError};
 
 /// What the writer works with.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub(crate) struct Parts {
     pub(crate) ids: Arc<dyn IdSource>,
     pub(crate) changes: Changes,
     pub(crate) health: Health,
-    /// Number of the newest committed effect.
-    pub(crate) effects: watch::Sender<u64>,
+    /// Where committed effects go, each with its number in the outbox.
+    pub(crate) effects: mpsc::Sender<(u64, Effect)>,
     /// Number of the newest effect that was handed over.
     pub(crate) handed_over: Arc<AtomicU64>,
 }
@@ -35,14 +35,16 @@ pub(crate) struct Parts {
 /// The writer.
 pub(crate) struct Writer {
     database: Arc<Database>,
-    parts: Parts,
+    pub(super) parts: Parts,
     ends: Ends,
     forgotten: u64,
 }
 
 impl fmt::Debug for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer").field("ends", &self.ends).finish_non_exhaustive()
+        f.debug_struct("Writer")
+            .field("ends", &self.ends)
+            .finish_non_exhaustive()
     }
 }
 
@@ -50,9 +52,10 @@ type Reply = oneshot::Sender<Result<Answered, Denial>>;
 
 /// What a batch leaves to do once it is durable.
 #[derive(Default)]
-struct Outgoing {
+pub(super) struct Outgoing {
     answers: Vec<(Reply, Result<Answered, Denial>)>,
-    touched: BTreeSet<ThreadId>,
+    pub(super) touched: BTreeSet<ThreadId>,
+    pub(super) effects: Vec<(u64, Effect)>,
 }
 
 /// Whether the writer goes on after a batch.
@@ -64,7 +67,12 @@ enum Next {
 
 impl Writer {
     pub(crate) fn new(database: Arc<Database>, parts: Parts, ends: Ends) -> Self {
-        Self { database, parts, ends, forgotten: 0 }
+        Self {
+            database,
+            parts,
+            ends,
+            forgotten: 0,
+        }
     }
 
     /// The first transaction of a host: what the last one left in the outbox is forgotten, because
@@ -72,22 +80,25 @@ impl Writer {
     pub(crate) fn recover(&mut self) -> Result<Result<(), Denial>, Poison> {
         let transaction = self.begin().map_err(storage)?;
         let mut batch = Batch::new(&transaction, self.ends);
-        let mut touched = BTreeSet::new();
+        let mut outgoing = Outgoing::default();
         batch.forget_effects(u64::MAX).map_err(storage)?;
-        let recovered = self.decide(&mut batch, None, &Command::Recover, &mut touched);
+        let recovered = self.decide(&mut batch, None, &Command::Recover, &mut outgoing);
         if let Err(denial) = recovered.map_err(storage)? {
             return Ok(Err(denial));
         }
         let ends = batch.ends();
         drop(batch);
         transaction.commit().map_err(commit_failed)?;
-        self.publish(ends, &touched);
+        self.publish(ends, outgoing);
         Ok(Ok(()))
     }
 
     /// Takes batches until it is told to stop or the store fails.
     pub(crate) fn run(mut self) {
-        let _told = TellTheEnd { changes: self.parts.changes.clone(), health: self.parts.health.clone() };
+        let _told = TellTheEnd {
+            changes: self.parts.changes.clone(),
+            health: self.parts.health.clone(),
+        };
         while let Some(first) = self.parts.entries.blocking_recv() {
             if self.batch(first) == Next::Stop {
                 break;
@@ -101,11 +112,7 @@ impl Writer {
         let mut outgoing = Outgoing::default();
         match self.write(first, &mut outgoing) {
             Ok((ends, next)) => {
-                for (reply, answer) in outgoing.answers {
-                    // A caller that went away does not change what is stored.
-                    drop(reply.send(answer));
-                }
-                self.publish(ends, &outgoing.touched);
+                self.publish(ends, outgoing);
                 next
             }
             Err(poison) => {
@@ -156,13 +163,17 @@ impl Writer {
     ) -> Result<Next, StoreError> {
         let mut entry = first;
         loop {
-            let Entry::Command(submitted) = entry else { return Ok(Next::Stop) };
+            let Entry::Command(submitted) = entry else {
+                return Ok(Next::Stop);
+            };
             self.take(batch, *submitted, outgoing)?;
             if outgoing.answers.len() >= BATCH_COMMANDS_MAX || batch.bytes() >= BATCH_BYTES_MAX {
                 return Ok(Next::Batch);
             }
             // An end of the queue is seen by the next wait on it.
-            let Ok(next) = self.parts.entries.try_recv() else { return Ok(Next::Batch) };
+            let Ok(next) = self.parts.entries.try_recv() else {
+                return Ok(Next::Batch);
+            };
             entry = next;
         }
     }
@@ -173,8 +184,12 @@ impl Writer {
         submitted: Submitted,
         outgoing: &mut Outgoing,
     ) -> Result<(), StoreError> {
-        let Submitted { key, command, reply } = submitted;
-        let answer = self.answer(batch, key.as_ref(), &command, &mut outgoing.touched);
+        let Submitted {
+            key,
+            command,
+            reply,
+        } = submitted;
+        let answer = self.answer(batch, key.as_ref(), &command, outgoing);
         let (answer, fault) = match answer {
             Ok(answer) => (answer, Ok(())),
             Err(fault) => (Err(unavailable(&self.parts.health)), Err(fault)),
@@ -183,65 +198,20 @@ impl Writer {
         fault
     }
 
-    fn answer(
-        &self,
-        batch: &mut Batch<'_>,
-        key: Option<&CommandKey>,
-        command: &Command,
-        touched: &mut BTreeSet<ThreadId>,
-    ) -> Result<Result<Answered, Denial>, StoreError> {
-        let Some(key) = key else {
-            let answer = self.decide(batch, None, command, touched)?;
-            let sequence = batch.ends().sequence;
-            return Ok(answer.map(|answer| Answered { answer, replay: Replay::First, sequence }));
-        };
-        if let Some(receipt) = batch.receipt(&key.request)? {
-            return Ok(replay(receipt, key));
-        }
-        let decided = self.decide(batch, Some(&key.request), command, touched)?;
-        let sequence = batch.ends().sequence;
-        let outcome = match &decided {
-            Ok(answer) => Outcome::Accepted { answer: answer.clone(), sequence },
-            Err(denial) if denial.code.is_retryable() => return Ok(Err(denial.clone())),
-            Err(denial) => Outcome::Refused(denial.clone()),
-        };
-        let at = self.parts.clock.now();
-        let receipt = Receipt { digest: key.digest.clone(), at, outcome };
-        batch.put_receipt(&key.request, &receipt)?;
-        Ok(decided.map(|answer| Answered { answer, replay: Replay::First, sequence }))
-    }
-
-    /// Everything a command reads is read before anything of it is written: redb can't roll back
-    /// one command of a batch.
-    fn decide(
-        &self,
-        batch: &mut Batch<'_>,
-        key: Option<&RequestKey>,
-        command: &Command,
-        touched: &mut BTreeSet<ThreadId>,
-    ) -> Result<Result<Answer, Denial>, StoreError> {
-        let now = self.parts.clock.now();
-        let moment = Moment::new(now, self.parts.ids.bits());
-        let decision = match decide(batch.view(), command, moment)? {
-            Ok(decision) => decision,
-            Err(denial) => return Ok(Err(denial)),
-        };
-        for event in &decision.events {
-            batch.append(now, key, event)?;
-            touched.extend(event.thread_id().cloned());
-        }
-        for effect in &decision.effects {
-            batch.push_effect(effect)?;
-        }
-        Ok(Ok(decision.answer))
-    }
-
-    fn publish(&mut self, ends: Ends, touched: &BTreeSet<ThreadId>) {
-        if ends.effect > self.ends.effect {
-            self.parts.effects.send_replace(ends.effect);
+    /// Tells everybody what is durable now: the callers, the watchers, the dispatcher.
+    fn publish(&mut self, ends: Ends, outgoing: Outgoing) {
+        for (reply, answer) in outgoing.answers {
+            // A caller that went away does not change what is stored.
+            drop(reply.send(answer));
         }
         if ends.sequence > self.ends.sequence {
-            self.parts.changes.publish(ends.sequence, touched);
+            self.parts.changes.publish(ends.sequence, &outgoing.touched);
+        }
+        for effect in outgoing.effects {
+            if self.parts.effects.blocking_send(effect).is_err() {
+                // A run that is never started would hang for ever. The next start settles it.
+                self.parts.health.poison(Poison::Broken("effects are not handed over".to_owned()));
+            }
         }
         self.ends = ends;
     }
@@ -256,31 +226,14 @@ impl Writer {
     }
 }
 
-/// The stored answer, if the key was used for this same call.
-fn replay(receipt: Receipt, key: &CommandKey) -> Result<Answered, Denial> {
-    if receipt.digest != key.digest {
-        return Err(Denial::new(
-            DenialCode::KeyConflict,
-            format!(
-                "the request key {:?} was used for another call: use a new key for a new call",
-                key.request.key
-            ),
-        ));
-    }
-    match receipt.outcome {
-        Outcome::Accepted { answer, sequence } => {
-            Ok(Answered { answer, replay: Replay::Repeated, sequence })
-        }
-        Outcome::Refused(denial) => Err(denial),
-    }
-}
-
 fn storage(fault: StoreError) -> Poison {
     match fault {
         StoreError::Engine(_) | StoreError::Closed | StoreError::Poisoned(_) => {
             Poison::Storage(fault.to_string())
         }
-        StoreError::Malformed { .. } | StoreError::Missing { .. } | StoreError::Gap { .. } => Poison::Broken(fault.to_string()),
+        StoreError::Malformed { .. } | StoreError::Missing { .. } | StoreError::Gap { .. } => {
+            Poison::Broken(fault.to_string())
+        }
     }
 }
 
@@ -301,7 +254,9 @@ struct TellTheEnd {
 impl Drop for TellTheEnd {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.health.poison(Poison::Broken("the writer ended by a fault of its own".to_owned()));
+            self.health.poison(Poison::Broken(
+                "the writer ended by a fault of its own".to_owned(),
+            ));
         }
         self.changes.end();
     }
