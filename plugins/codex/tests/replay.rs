@@ -2,6 +2,11 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test` writes the files anew.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "test code: what is not as expected stops the test"
+)]
+
 mod common;
 
 use std::collections::BTreeMap;

@@ -1,5 +1,12 @@
 //! What the tests share: inputs, the translation of a recorded client, and events as short lines.
 #![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "test code: what is not as expected stops the test"
+)]
 
 use driver_codex::Codex;
 use driver_sdk::harness::{Recorded, Replay, session_config};
@@ -193,6 +200,16 @@ pub(crate) fn running_timers(session: &Replay<Codex>) -> Vec<(u32, u32)> {
         }
     }
     timers
+}
+
+/// Lets the running timer that was set for `delay_ms` run out.
+pub(crate) fn run_out(session: &mut Replay<Codex>, delay_ms: u32) {
+    let timers = running_timers(session);
+    let found = timers.iter().find(|(_, delay)| *delay == delay_ms);
+    let (timer_id, _) = *found.unwrap_or_else(|| panic!("no timer of {delay_ms} ms: {timers:?}"));
+    // It no longer runs, whatever the driver does about it.
+    session.actions.push(Action::ClearTimer(timer_id));
+    session.give(vec![Input::Timer(timer_id)]).unwrap();
 }
 
 /// Events as short lines, without native ids.
