@@ -11,6 +11,8 @@ pub mod ports;
 mod recovery;
 pub mod service;
 pub mod store;
+#[cfg(test)]
+mod testing;
 pub mod writer;
 
 pub use journal::{Journal, Running};

@@ -125,4 +125,14 @@ impl<T: Tables> State<T> {
         }
         Ok(false)
     }
+
+    /// A receipt as it stands in its table.
+    #[cfg(test)]
+    pub(crate) fn receipt_bytes(
+        &self,
+        key: &domain::ids::RequestKey,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let stored = self.0.receipts()?.get((key.namespace.as_str(), key.key.as_str()))?;
+        Ok(stored.map(|bytes| bytes.value().to_vec()))
+    }
 }

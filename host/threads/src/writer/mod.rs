@@ -142,3 +142,6 @@ fn unavailable(health: &Health) -> Denial {
     );
     Denial::new(DenialCode::StorageUnavailable, text)
 }
+
+#[cfg(test)]
+mod tests;
