@@ -2,17 +2,12 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test` writes the files anew.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "test code: what is not as expected stops the test"
-)]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use common::{APP, Translation, endpoint, lines};
+use crate::common::{APP, endpoint};
+use crate::show::lines;
+use crate::translation::Translation;
 use driver_codex::Codex;
 use driver_sdk::harness::{Replay, recording, session_config};
 use driver_sdk::types::*;
@@ -125,7 +120,7 @@ fn check_rules<'a>(name: &str, events: impl Iterator<Item = &'a Event>) {
                 );
             }
             Event::EffectEnded(effect) => {
-                *effects.entry(effect.effect_id.clone()).or_default() += 1
+                *effects.entry(effect.effect_id.clone()).or_default() += 1;
             }
             _ => {}
         }
