@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ProviderInstanceId, ProviderSessionId};
+use crate::ids::{ProviderInstanceId, ProviderSessionId, ThreadId};
 use crate::provider_event::SessionEnd;
 use crate::time::Timestamp;
 
@@ -13,6 +13,8 @@ pub struct ProviderSession {
     pub id: ProviderSessionId,
     /// Its instance.
     pub instance_id: ProviderInstanceId,
+    /// Threads it holds.
+    pub threads: Vec<ThreadId>,
     /// Processes known to run for it.
     pub processes: Vec<ProcessRecord>,
     /// When it was first heard of.
@@ -33,7 +35,7 @@ pub struct SessionEnded {
 }
 
 /// A process, told apart from later ones with the same pid by its start time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProcessRecord {
     /// Operating system's process id.
     pub pid: u32,

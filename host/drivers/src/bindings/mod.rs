@@ -1,0 +1,4 @@
+//! The driver interface, one file for each track of it.
+
+
+pub(crate) mod v0_1;
