@@ -89,7 +89,7 @@ pub(crate) fn drivers(profile: Profile) -> anyhow::Result<()> {
         let component = ComponentEncoder::default()
             .validate(true)
             .module(&bytes)
-            .and_then(|encoder| encoder.encode())
+            .and_then(ComponentEncoder::encode)
             .with_context(|| format!("the driver {kind} is no component of the interface"))?;
         fs::write(folder.join(format!("{kind}.wasm")), component)?;
     }
