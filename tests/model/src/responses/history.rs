@@ -34,19 +34,36 @@ fn entry(item: &Value) -> Option<Entry> {
     }
     match item.get("role").and_then(Value::as_str)? {
         "assistant" => Some(Entry::Message),
-        "user" => {
-            let text = text(item.get("content")?);
-            let begins = |words: &&str| text.trim_start().starts_with(*words);
-            if begins(&TURN_ABORTED) {
-                Some(Entry::TurnOver)
-            } else if ADDED_BY_AGENTS.iter().any(begins) {
-                None
-            } else {
-                Some(Entry::User(text))
-            }
-        }
+        "user" => user_entry(item.get("content")?),
         _ => None,
     }
+}
+
+/// A message may have several parts: what the host puts before the prompt, such as instructions or a handed-over
+/// conversation, stands in parts of its own. The last one is the prompt.
+fn user_entry(content: &Value) -> Option<Entry> {
+    let parts = match content {
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(part_text)
+            .map(str::to_owned)
+            .collect(),
+        other => vec![text(other)],
+    };
+    let begins = |part: &str, words: &str| part.trim_start().starts_with(words);
+    if parts.iter().any(|part| begins(part, TURN_ABORTED)) {
+        return Some(Entry::TurnOver);
+    }
+    let added = |part: &String| ADDED_BY_AGENTS.iter().any(|words| begins(part, words));
+    parts
+        .into_iter()
+        .rev()
+        .find(|part| !added(part))
+        .map(Entry::User)
+}
+
+fn part_text(part: &Value) -> Option<&str> {
+    part.get("text").and_then(Value::as_str)
 }
 
 /// The text of a content field: a string, a list of parts, or any other JSON as it is.
@@ -55,10 +72,7 @@ fn text(content: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts
             .iter()
-            .map(|part| match part.get("text").and_then(Value::as_str) {
-                Some(text) => text.to_owned(),
-                None => part.to_string(),
-            })
+            .map(|part| part_text(part).map_or_else(|| part.to_string(), str::to_owned))
             .collect::<Vec<_>>()
             .join("\n"),
         other => other.to_string(),
@@ -77,17 +91,25 @@ mod tests {
 
     #[test]
     fn each_item_is_an_entry_or_none() {
-        let user_entry = |text: &str| Some(Entry::User(text.to_owned()));
+        let message = |text: &str| Some(Entry::User(text.to_owned()));
         let result = |text: &str| Some(Entry::Result(text.to_owned()));
         let table = [
-            (user("hello"), user_entry("hello")),
+            (user("hello"), message("hello")),
             (
                 json!({"role": "user", "content": "plain"}),
-                user_entry("plain"),
+                message("plain"),
             ),
             (
                 json!({"role": "user", "content": [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]}),
-                user_entry("a\nb"),
+                message("b"),
+            ),
+            (
+                json!({"role": "user", "content": [
+                    {"type": "input_text", "text": "Earlier: script: say no"},
+                    {"type": "input_text", "text": "script: say yes"},
+                    {"type": "input_image", "image_url": "data:"},
+                ]}),
+                message("script: say yes"),
             ),
             (user("<environment_context>\n  <cwd>/x</cwd>"), None),
             (
