@@ -182,8 +182,9 @@ impl ScriptedModel {
         BufReader::new(output).read_line(&mut line)?;
         let told: serde_json::Value = serde_json::from_str(&line)
             .with_context(|| format!("the scripted model server said: {line}"))?;
-        let url = told["url"]
-            .as_str()
+        let url = told
+            .get("openaiUrl")
+            .and_then(serde_json::Value::as_str)
             .context("the scripted model server told no url")?
             .to_owned();
         Ok(Self { server, url })
