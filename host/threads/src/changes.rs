@@ -41,7 +41,10 @@ impl Changes {
     pub(crate) fn new(sequence: u64) -> Self {
         Self(Arc::new(Board {
             threads: Mutex::new(Some(HashMap::new())),
-            place: watch::Sender::new(Place { sequence, life: Life::Going }),
+            place: watch::Sender::new(Place {
+                sequence,
+                life: Life::Going,
+            }),
         }))
     }
 
@@ -56,7 +59,11 @@ impl Changes {
             // Its sender is gone at once, which is what ended means.
             None => watch::Sender::new(0).subscribe(),
         };
-        ThreadChanges { board: Arc::clone(&self.0), thread: thread.clone(), receiver: Some(receiver) }
+        ThreadChanges {
+            board: Arc::clone(&self.0),
+            thread: thread.clone(),
+            receiver: Some(receiver),
+        }
     }
 
     /// Watches the whole journal.
@@ -121,7 +128,9 @@ impl Drop for ThreadChanges {
         let mut threads = self.board.threads();
         self.receiver = None;
         if let Some(watched) = threads.as_mut()
-            && watched.get(&self.thread).is_some_and(|sender| sender.receiver_count() == 0)
+            && watched
+                .get(&self.thread)
+                .is_some_and(|sender| sender.receiver_count() == 0)
         {
             watched.remove(&self.thread);
         }
@@ -143,7 +152,11 @@ impl Feed {
             .wait_for(|place| place.sequence > sequence || place.life == Life::Ended)
             .await
             .map_err(|_| Ended)?;
-        if place.sequence > sequence { Ok(place.sequence) } else { Err(Ended) }
+        if place.sequence > sequence {
+            Ok(place.sequence)
+        } else {
+            Err(Ended)
+        }
     }
 }
 
@@ -167,7 +180,10 @@ mod tests {
     #[tokio::test]
     async fn only_watchers_of_the_changed_thread_are_told() {
         let changes = Changes::new(0);
-        let (mut a, mut b) = (changes.subscribe(&thread("a")), changes.subscribe(&thread("b")));
+        let (mut a, mut b) = (
+            changes.subscribe(&thread("a")),
+            changes.subscribe(&thread("b")),
+        );
         changes.publish(1, &touched(&["a", "nobody"]));
         assert!(is_over(a.changed()).await);
         assert!(!is_over(b.changed()).await);
@@ -186,7 +202,10 @@ mod tests {
     #[tokio::test]
     async fn a_thread_nobody_watches_any_more_is_forgotten() {
         let changes = Changes::new(0);
-        let (first, second) = (changes.subscribe(&thread("a")), changes.subscribe(&thread("a")));
+        let (first, second) = (
+            changes.subscribe(&thread("a")),
+            changes.subscribe(&thread("a")),
+        );
         assert_eq!(changes.watched(), 1);
         drop(first);
         assert_eq!(changes.watched(), 1);

@@ -20,7 +20,9 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         // A clock before 1970 reads as 1970: instants are only compared and shown.
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 }
@@ -80,7 +82,10 @@ impl SeededIds {
     /// A source that repeats for the same seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { seed, asked: Arc::new(AtomicU64::new(0)) }
+        Self {
+            seed,
+            asked: Arc::new(AtomicU64::new(0)),
+        }
     }
 }
 

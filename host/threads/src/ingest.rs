@@ -42,7 +42,12 @@ async fn flush(reports: Vec<ProviderReport>, writer: &WriterHandle) -> Result<()
     let mut pending = Vec::with_capacity(reports.len());
     for report in reports {
         let command = Command::Report(report);
-        pending.push(writer.enqueue(None, command).await.map_err(|_| JournalClosed)?);
+        pending.push(
+            writer
+                .enqueue(None, command)
+                .await
+                .map_err(|_| JournalClosed)?,
+        );
     }
     for answer in pending {
         match answer.answer().await {
@@ -79,14 +84,19 @@ impl Waiting {
         if urgency(&report.event) == Urgency::AtOnce {
             self.urgency = Urgency::AtOnce;
         }
-        let Some(report) = self.joined(report) else { return };
+        let Some(report) = self.joined(report) else {
+            return;
+        };
         self.reports.push(report);
     }
 
     /// Joins a piece of text to the report before it, if that is text of the same item; otherwise
     /// gives the report back.
     fn joined(&mut self, report: ProviderReport) -> Option<ProviderReport> {
-        let same_item = self.reports.last().is_some_and(|last| continues(last, &report));
+        let same_item = self
+            .reports
+            .last()
+            .is_some_and(|last| continues(last, &report));
         if let (true, ProviderEvent::Text { appended, .. }) = (same_item, &report.event)
             && let Some(ProviderEvent::Text { appended: text, .. }) =
                 self.reports.last_mut().map(|last| &mut last.event)
@@ -107,8 +117,16 @@ impl Waiting {
 /// Whether both are text of one item.
 fn continues(last: &ProviderReport, next: &ProviderReport) -> bool {
     let (
-        ProviderEvent::Text { thread_id, driver_item_id, .. },
-        ProviderEvent::Text { thread_id: next_thread, driver_item_id: next_item, .. },
+        ProviderEvent::Text {
+            thread_id,
+            driver_item_id,
+            ..
+        },
+        ProviderEvent::Text {
+            thread_id: next_thread,
+            driver_item_id: next_item,
+            ..
+        },
     ) = (&last.event, &next.event)
     else {
         return false;

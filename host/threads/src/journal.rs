@@ -295,3 +295,6 @@ impl Running {
         reports.and(closed).and(dispatched)
     }
 }
+
+#[cfg(test)]
+mod tests;

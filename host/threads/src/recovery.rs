@@ -46,7 +46,9 @@ pub enum OpenError {
         source: io::Error,
     },
     /// The file is no database, or a damaged one.
-    #[error("{path} can't be opened: {source}; restore a backup, or move the file away to start anew")]
+    #[error(
+        "{path} can't be opened: {source}; restore a backup, or move the file away to start anew"
+    )]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -65,32 +67,52 @@ pub(crate) struct Opened {
 
 /// Opens the file, makes it if there is none, and migrates it after a backup.
 pub(crate) fn open(path: &Path, ids: &dyn IdSource) -> Result<Opened, OpenError> {
-    make_private(path).map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
+    make_private(path).map_err(|source| OpenError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
     let mut database = open_file(path)?;
-    let migrate = |source| OpenError::Migrate { path: path.to_owned(), source };
+    let migrate = |source| OpenError::Migrate {
+        path: path.to_owned(),
+        source,
+    };
     let found = migrations::schema_of(&database).map_err(migrate)?;
     if let Some(schema) = found.filter(|schema| *schema < migrations::SCHEMA) {
         // Closed while it is copied, so that the backup opens without a repair.
         drop(database);
-        back_up(path, schema).map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
+        back_up(path, schema).map_err(|source| OpenError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
         database = open_file(path)?;
     }
     for step in migrations::migrate(&database).map_err(migrate)? {
         tracing::info!(schema = step.schema, step = step.name, "journal migrated");
     }
-    examine(database, ids)
-        .map_err(|source| OpenError::Damaged { path: path.to_owned(), source })
+    examine(database, ids).map_err(|source| OpenError::Damaged {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn make_private(path: &Path) -> io::Result<()> {
-    OpenOptions::new().write(true).create(true).truncate(false).mode(PRIVATE).open(path)?;
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(PRIVATE)
+        .open(path)?;
     Ok(())
 }
 
 fn open_file(path: &Path) -> Result<Database, OpenError> {
-    let opened = Builder::new().set_cache_size(STORE_CACHE_BYTES_MAX).create(path);
+    let opened = Builder::new()
+        .set_cache_size(STORE_CACHE_BYTES_MAX)
+        .create(path);
     opened.map_err(|fault| match fault {
-        DatabaseError::DatabaseAlreadyOpen => OpenError::InUse { path: path.to_owned() },
+        DatabaseError::DatabaseAlreadyOpen => OpenError::InUse {
+            path: path.to_owned(),
+        },
         fault => OpenError::Damaged {
             path: path.to_owned(),
             source: StoreError::from(redb::Error::from(fault)),
@@ -113,7 +135,10 @@ fn back_up(path: &Path, schema: u32) -> io::Result<()> {
     std::fs::copy(path, &unfinished)?;
     File::open(&unfinished)?.sync_all()?;
     std::fs::rename(&unfinished, &target)?;
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
         File::open(folder)?.sync_all()?;
     }
     tracing::info!(backup = %target.display(), schema, "journal backed up before its migration");
@@ -121,17 +146,25 @@ fn back_up(path: &Path, schema: u32) -> io::Result<()> {
 }
 
 /// Reads what the host must know before it writes.
-fn examine(database: Database, ids: &dyn IdSource) -> Result<Opened, StoreError> {
+pub(crate) fn examine(database: Database, ids: &dyn IdSource) -> Result<Opened, StoreError> {
     let store_id = store_id(&database, ids)?;
     let state = State(ReadTables::new(database.begin_read()?));
     let ends = Ends::read(&state.0)?;
     let stored = state.0.events()?.len()?;
     if stored != ends.sequence {
-        return Err(StoreError::Gap { stored, newest: ends.sequence });
+        return Err(StoreError::Gap {
+            stored,
+            newest: ends.sequence,
+        });
     }
     let left_behind = state.open_sessions()?;
     drop(state);
-    Ok(Opened { database, store_id, ends, left_behind })
+    Ok(Opened {
+        database,
+        store_id,
+        ends,
+        left_behind,
+    })
 }
 
 /// The id of this store, made the first time it is opened.
@@ -146,7 +179,9 @@ fn store_id(database: &Database, ids: &dyn IdSource) -> Result<String, StoreErro
     let id = format!("store-{:032x}", ids.bits());
     let mut transaction = database.begin_write()?;
     transaction.set_durability(Durability::Immediate)?;
-    transaction.open_table(migrations::META)?.insert(STORE_ID_WORD, id.as_str())?;
+    transaction
+        .open_table(migrations::META)?
+        .insert(STORE_ID_WORD, id.as_str())?;
     transaction.commit()?;
     Ok(id)
 }

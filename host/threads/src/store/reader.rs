@@ -135,4 +135,11 @@ impl<T: Tables> State<T> {
         let stored = self.0.receipts()?.get((key.namespace.as_str(), key.key.as_str()))?;
         Ok(stored.map(|bytes| bytes.value().to_vec()))
     }
+
+    /// Effects in the outbox.
+    #[cfg(test)]
+    pub(crate) fn outbox_len(&self) -> Result<u64, StoreError> {
+        use redb::ReadableTableMetadata;
+        Ok(self.0.outbox()?.len()?)
+    }
 }

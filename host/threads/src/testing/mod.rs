@@ -1,5 +1,7 @@
 //! A host for tests: a journal on a real file or on a faulty disk, with a port that only records.
 
+pub(crate) mod disk;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -8,19 +10,22 @@ use domain::command::{
 };
 use domain::error::Denial;
 use domain::ids::{
-    ProjectId, ProviderInstanceId, ProviderSessionId, RequestKey, RunId, ThreadId,
+    ProjectId, ProviderInstanceId, ProviderSessionId, RequestId, RequestKey, RunId, ThreadId,
 };
 use domain::message::Provenance;
 use domain::modes::{InteractionMode, Modes, RuntimeMode};
 use domain::provider::{ModelSelection, ProviderSnapshot, Steering};
-use domain::provider_event::{ProviderEvent, ProviderReport, TurnOutcome};
+use domain::provider_event::{Blocking, ProviderEvent, ProviderReport, TurnOutcome};
+use domain::request::{Approval, Choice, Prompt};
 use domain::task::WakePolicy;
 use domain::time::Timestamp;
 use tokio::sync::watch;
 
 use crate::clock::{SeededIds, SimulatedClock};
 use crate::ports::{BoxFuture, ProviderPort, ProviderWork, Reports};
-use crate::store::Reader;
+use crate::journal::StopError;
+use crate::recovery::examine;
+use crate::store::{Reader, StoreError};
 use crate::writer::{Answered, CommandKey};
 use crate::{Journal, Running};
 
@@ -97,6 +102,21 @@ pub(crate) fn open(path: &Path, seed: u64) -> (Journal, SimulatedClock) {
     (Journal::open(path, Arc::new(clock.clone()), ids).unwrap(), clock)
 }
 
+/// A journal on a disk of tests.
+pub(crate) fn on_disk(
+    disk: &disk::Disk,
+    seed: u64,
+) -> Result<(Journal, SimulatedClock), StoreError> {
+    let database = redb::Builder::new()
+        .create_with_backend(disk.clone())
+        .map_err(redb::Error::from)?;
+    migrations::migrate(&database).unwrap();
+    let clock = SimulatedClock::at(START);
+    let ids = Arc::new(SeededIds::new(seed));
+    let opened = examine(database, ids.as_ref())?;
+    Ok((Journal::assemble(opened, Arc::new(clock.clone()), ids), clock))
+}
+
 impl Host {
     pub(crate) async fn start(path: &Path, seed: u64) -> Self {
         let (journal, clock) = open(path, seed);
@@ -146,8 +166,12 @@ impl Host {
 
     /// Ends it as a host does that goes down.
     pub(crate) async fn stop(self) {
+        self.try_stop().await.unwrap();
+    }
+
+    pub(crate) async fn try_stop(self) -> Result<(), StopError> {
         drop(self.reports);
-        self.running.stop().await.unwrap();
+        self.running.stop().await
     }
 }
 
@@ -240,6 +264,25 @@ pub(crate) fn turn_completed(session: &str, run: &RunId) -> ProviderReport {
         run_id: run.clone(),
         outcome: TurnOutcome::Completed,
         native_point: None,
+    };
+    report(session, event)
+}
+
+pub(crate) fn approval(session: &str, thread: &ThreadId, run: &RunId, id: &str) -> ProviderReport {
+    let approval = Approval {
+        kind: "command".to_owned(),
+        title: "ls".to_owned(),
+        reason: None,
+        choices: vec![Choice::Accept, Choice::Decline],
+        options: Vec::new(),
+    };
+    let event = ProviderEvent::RequestOpened {
+        request_id: RequestId::new(id),
+        thread_id: thread.clone(),
+        run_id: Some(run.clone()),
+        blocking: Blocking::Blocking,
+        prompt: Prompt::Approval(approval),
+        detail_json: "{}".to_owned(),
     };
     report(session, event)
 }
