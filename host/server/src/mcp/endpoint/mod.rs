@@ -111,7 +111,6 @@ impl McpEndpoint {
     }
 
     /// The router with the one route `/mcp`.
-    #[must_use]
     pub fn router(&self) -> Router {
         self.router.clone()
     }

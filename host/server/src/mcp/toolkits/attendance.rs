@@ -51,12 +51,12 @@ impl Attendance {
     }
 
     /// Fires when the caller's connection is lost or it took its request back.
-    pub(super) fn gone(&self) -> CancellationToken {
+    pub(in crate::mcp) fn gone(&self) -> CancellationToken {
         self.gone.clone()
     }
 
     /// Moves the request to the parked ones. To be called before anything has been done.
-    pub(super) fn park(&self) -> Result<(), Denial> {
+    pub(in crate::mcp) fn park(&self) -> Result<(), Denial> {
         self.slot.park().map_err(|ParkingFull| {
             Denial::new(
                 DenialCode::LimitExceeded,
@@ -67,7 +67,11 @@ impl Attendance {
 
     /// Does the work; tells the caller now and then that it goes on, with what `message` says. The work is
     /// never dropped before it is done: where the caller goes away, the token of [`gone`](Self::gone) fires.
-    pub(super) async fn during<T>(&self, message: &str, work: impl Future<Output = T>) -> T {
+    pub(in crate::mcp) async fn during<T>(
+        &self,
+        message: &str,
+        work: impl Future<Output = T>,
+    ) -> T {
         let mut work = std::pin::pin!(work);
         let begun = Instant::now();
         let mut ticks = tokio::time::interval_at(begun + self.every, self.every);
