@@ -12,7 +12,8 @@ use crate::errors;
 use crate::launch::{self, Version};
 use crate::limits::{CALL_MS, HANDSHAKE_MS};
 use crate::timers::Purpose;
-use crate::wire::{self, Delta, Greeting, Started};
+use crate::views::{self, Greeting, Started, View, view};
+use crate::wire::{self, Delta};
 
 type Outcome<'a> = Result<&'a RawValue, RpcError<'a>>;
 
@@ -120,31 +121,31 @@ impl Codex {
             "item/completed" => {
                 self.read_then(params, |codex, notice| codex.item_completed(&notice));
             }
-            "turn/started" => self.read_then(params, |codex, notice: wire::TurnNotice<'_>| {
+            "turn/started" => self.view_then(params, |codex, notice: views::TurnNotice| {
                 codex.turn_started(&notice.thread_id, &notice.turn.id);
             }),
             "turn/completed" => {
-                self.read_then(params, |codex, notice| codex.turn_completed(&notice));
+                self.view_then(params, |codex, notice| codex.turn_completed(&notice));
             }
             "turn/plan/updated" => {
-                self.read_then(params, |codex, notice| codex.plan_updated(&notice));
+                self.view_then(params, |codex, notice| codex.plan_updated(&notice));
             }
             "thread/tokenUsage/updated" => {
-                self.read_then(params, |codex, notice| codex.usage_updated(&notice));
+                self.view_then(params, |codex, notice| codex.usage_updated(&notice));
             }
-            "error" => self.read_then(params, |codex, notice| codex.error_notice(&notice)),
+            "error" => self.view_then(params, |codex, notice| codex.error_notice(&notice)),
             "warning" | "guardianWarning" => {
-                self.read_then(params, |codex, notice| codex.warning(&notice));
+                self.view_then(params, |codex, notice| codex.warning(&notice));
             }
             "serverRequest/resolved" => {
-                self.read_then(params, |codex, notice: wire::Resolved<'_>| {
-                    codex.request_resolved(notice.request_id);
+                self.view_then(params, |codex, notice: views::Resolved| {
+                    codex.request_resolved(&notice.request_id);
                 });
             }
             "mcpServer/startupStatus/updated" => {
-                self.read_then(params, |codex, notice| codex.mcp_report(&notice));
+                self.view_then(params, |codex, notice| codex.mcp_report(&notice));
             }
-            "thread/closed" => self.read_then(params, |codex, notice: wire::ThreadNotice<'_>| {
+            "thread/closed" => self.view_then(params, |codex, notice: views::ThreadNotice| {
                 codex.thread_closed(&notice.thread_id);
             }),
             // Everything else tells of things the host does not show, or of newer things.
@@ -170,6 +171,13 @@ impl Codex {
         }
     }
 
+    fn view_then<T: View>(&mut self, params: Option<&RawValue>, then: impl FnOnce(&mut Self, T)) {
+        match view::<T>(params) {
+            Some(notice) => then(self, notice),
+            None => unread("a notification"),
+        }
+    }
+
     fn answered(&mut self, id: Option<u64>, outcome: Outcome<'_>) {
         let Some((id, call)) = id.and_then(|id| Some((id, self.calls.end(id)?))) else {
             logging::write(LogLevel::Debug, "an answer nobody waits for");
@@ -178,13 +186,13 @@ impl Codex {
         self.stop_timer(Purpose::Call(id));
         match call {
             Call::Initialize => self.greeted(outcome),
-            Call::Account => self.account_read(outcome.map(|json| wire::read(Some(json)))),
-            Call::Models => self.models_listed(outcome.map(|json| wire::read(Some(json)))),
+            Call::Account => self.account_read(outcome.map(|json| view(Some(json)))),
+            Call::Models => self.models_listed(outcome.map(|json| view(Some(json)))),
             Call::OpenThread(key) => {
-                self.thread_opened(key, outcome.map(|json| wire::read(Some(json))));
+                self.thread_opened(key, outcome.map(|json| view(Some(json))));
             }
             Call::StartTurn(key) => {
-                let started = outcome.map(|json| wire::read::<Started<'_>>(Some(json)));
+                let started = outcome.map(|json| view::<Started>(Some(json)));
                 let native = started
                     .as_ref()
                     .map(|started| started.as_ref().map(|started| started.turn.id.as_ref()));
@@ -198,19 +206,19 @@ impl Codex {
                 self.end_effect(&effect_id, outcome);
             }
             Call::ListTerminals(key) => {
-                let list = outcome.ok().and_then(|json| wire::read(Some(json)));
+                let list = outcome.ok().and_then(|json| view(Some(json)));
                 self.terminals_listed(key, list.as_ref());
             }
             Call::Terminate(key) => self.terminal_ended(key),
-            Call::Fork(copy) => self.forked(copy, outcome.map(|json| wire::read(Some(json)))),
+            Call::Fork(copy) => self.forked(copy, outcome.map(|json| view(Some(json)))),
             Call::CheckFork(copy) => {
-                self.fork_checked(copy, outcome.map(|json| wire::read(Some(json))));
+                self.fork_checked(copy, outcome.map(|json| view(Some(json))));
             }
             Call::ListTurns(search) => {
-                self.turns_listed(search, outcome.map(|json| wire::read(Some(json))));
+                self.turns_listed(search, outcome.map(|json| view(Some(json))));
             }
             Call::ReadTurns(search) => {
-                self.turns_read(search, outcome.map(|json| wire::read(Some(json))));
+                self.turns_read(search, outcome.map(|json| view(Some(json))));
             }
             Call::Revert(cut) => self.reverted(cut, outcome.map(drop)),
             Call::Rollback(effect_id) => self.rolled_back(&effect_id, outcome.map(drop)),
@@ -222,14 +230,14 @@ impl Codex {
 
     fn greeted(&mut self, outcome: Outcome<'_>) {
         let greeting = match outcome {
-            Ok(json) => wire::read::<Greeting<'_>>(Some(json)),
+            Ok(json) => view::<Greeting>(Some(json)),
             Err(error) => {
                 self.end_session(Some(errors::of_call("the greeting", &error)));
                 return;
             }
         };
         let agent = greeting
-            .map(|greeting| greeting.user_agent)
+            .and_then(|greeting| greeting.user_agent)
             .unwrap_or_default();
         self.version = launch::version_in_user_agent(&agent).map(str::to_owned);
         if let Some(version) = self

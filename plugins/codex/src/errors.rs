@@ -6,7 +6,7 @@ use driver_sdk::types::{ExitCause, Failure};
 use serde_json::Value;
 
 use crate::describe::MINIMUM_VERSION;
-use crate::wire::TurnError;
+use crate::views::TurnError;
 
 /// Said where the program may be missing or too old.
 pub(crate) fn install_hint() -> String {
@@ -18,11 +18,8 @@ pub(crate) fn install_hint() -> String {
 const LOGIN_HINT: &str = "Log in with `codex login` as the user that runs the host, or give the instance an OPENAI_API_KEY secret.";
 
 /// Why a turn failed, and what to do.
-pub(crate) fn of_turn(error: &TurnError<'_>) -> Failure {
-    let info = error
-        .codex_error_info
-        .and_then(|json| serde_json::from_str(json.get()).ok());
-    let (word, status) = code_of(&info.unwrap_or(Value::Null));
+pub(crate) fn of_turn(error: &TurnError) -> Failure {
+    let (word, status) = code_of(error.codex_error_info.as_ref().unwrap_or(&Value::Null));
     let class = class_of(&word, status, &error.message);
     let mut message = said(error);
     if let Some(hint) = hint(class, &word) {
@@ -45,14 +42,14 @@ pub(crate) fn of_turn(error: &TurnError<'_>) -> Failure {
 }
 
 /// What Codex said about an error, with its details.
-pub(crate) fn said(error: &TurnError<'_>) -> String {
+pub(crate) fn said(error: &TurnError) -> String {
     match error
         .additional_details
         .as_deref()
         .filter(|text| !text.is_empty())
     {
         Some(details) => format!("{} ({details})", error.message),
-        None => error.message.to_string(),
+        None => error.message.clone(),
     }
 }
 
@@ -227,7 +224,7 @@ pub(crate) fn login_hint() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::{of_call, of_exit, of_turn};
-    use crate::wire::TurnError;
+    use crate::views::{TurnError, View};
     use driver_sdk::jsonrpc::RpcError;
     use driver_sdk::types::ExitCause;
 
@@ -307,7 +304,7 @@ mod tests {
                 "none",
             ),
         ] {
-            let error: TurnError<'_> = serde_json::from_str(json).unwrap();
+            let error = TurnError::of(&serde_json::from_str(json).unwrap()).unwrap();
             let failure = of_turn(&error);
             assert_eq!(failure.class, class, "{json}");
             assert_eq!(failure.code.as_deref(), code, "{json}");

@@ -9,7 +9,7 @@ use crate::core::{Call, Codex};
 use crate::errors;
 use crate::limits::{TURN_PAGE_ENTRIES, TURN_PAGES_MAX};
 use crate::thread::ThreadKey;
-use crate::wire::{Opened, TurnPage, WholeThread};
+use crate::views::{Opened, TurnPage, WholeThread};
 
 /// A search for the turn after a place.
 #[derive(Debug)]
@@ -68,11 +68,7 @@ impl Codex {
 
     /// The answer to `thread/fork`. A copy up to a point is checked: versions that do not know `lastTurnId` copy all and
     /// say nothing.
-    pub(crate) fn forked(
-        &mut self,
-        mut copy: Copy,
-        answer: Result<Option<Opened<'_>>, RpcError<'_>>,
-    ) {
+    pub(crate) fn forked(&mut self, mut copy: Copy, answer: Result<Option<Opened>, RpcError<'_>>) {
         match answer {
             Ok(Some(opened)) => copy.native = opened.thread.id.to_string(),
             Ok(None) => {
@@ -99,7 +95,7 @@ impl Codex {
     pub(crate) fn fork_checked(
         &mut self,
         copy: Copy,
-        answer: Result<Option<TurnPage<'_>>, RpcError<'_>>,
+        answer: Result<Option<TurnPage>, RpcError<'_>>,
     ) {
         let last = answer
             .ok()
@@ -171,7 +167,7 @@ impl Codex {
     pub(crate) fn turns_listed(
         &mut self,
         mut search: Search,
-        answer: Result<Option<TurnPage<'_>>, RpcError<'_>>,
+        answer: Result<Option<TurnPage>, RpcError<'_>>,
     ) {
         let page = match answer {
             Ok(Some(page)) => page,
@@ -204,7 +200,7 @@ impl Codex {
     pub(crate) fn turns_read(
         &mut self,
         mut search: Search,
-        answer: Result<Option<WholeThread<'_>>, RpcError<'_>>,
+        answer: Result<Option<WholeThread>, RpcError<'_>>,
     ) {
         match answer {
             Ok(whole) => {

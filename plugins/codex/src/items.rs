@@ -13,7 +13,15 @@ use crate::core::Codex;
 use crate::limits::LATE_ITEMS_MAX;
 use crate::notices::empty_head;
 use crate::thread::{OpenItem, Thread, ThreadKey};
-use crate::wire::{self, Delta, ItemNotice, PlanNotice};
+use crate::views::{self, PlanNotice};
+use crate::wire::{self, Delta, ItemNotice};
+
+/// Which notice an item came with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Started,
+    Completed,
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -37,15 +45,15 @@ struct ToolBody<'a> {
 impl Codex {
     /// `item/started`
     pub(crate) fn item_started(&mut self, notice: &ItemNotice<'_>) {
-        self.item_seen(notice, false);
+        self.item_seen(notice, Stage::Started);
     }
 
     /// `item/completed`
     pub(crate) fn item_completed(&mut self, notice: &ItemNotice<'_>) {
-        self.item_seen(notice, true);
+        self.item_seen(notice, Stage::Completed);
     }
 
-    fn item_seen(&mut self, notice: &ItemNotice<'_>, completed: bool) {
+    fn item_seen(&mut self, notice: &ItemNotice<'_>, stage: Stage) {
         let native = notice.item.id.as_ref();
         if notice.item.kind == "userMessage" {
             return; // The host wrote it.
@@ -64,7 +72,7 @@ impl Codex {
                 None => return, // Of a turn that is not the host's, or long over.
             },
         };
-        let mut item = self.item_of(&notice.item, completed);
+        let mut item = self.item_of(&notice.item, stage);
         item.item_id = item_id;
         item.turn_id = turn_id;
         let Some(thread) = self.thread(key) else {
@@ -75,18 +83,18 @@ impl Codex {
         let Some(thread) = self.thread(key) else {
             return;
         };
-        match (open, late, completed) {
-            (Some(at), _, true) => drop(thread.items.remove(at)),
-            (Some(at), _, false) => {
+        match (open, late, stage) {
+            (Some(at), _, Stage::Completed) => drop(thread.items.remove(at)),
+            (Some(at), _, Stage::Started) => {
                 if let Some(open) = thread.items.get_mut(at) {
                     open.item = item;
                 }
             }
-            (None, Some(at), true) => {
+            (None, Some(at), Stage::Completed) => {
                 thread.late.remove(at);
                 self.background_ended(key, &item.item_id);
             }
-            (None, None, false) => thread.items.push(OpenItem {
+            (None, None, Stage::Started) => thread.items.push(OpenItem {
                 native: native.to_owned(),
                 item,
                 part: 0,
@@ -141,7 +149,7 @@ impl Codex {
     }
 
     /// `turn/plan/updated`: one to-do item per turn, sent again at each change.
-    pub(crate) fn plan_updated(&mut self, notice: &PlanNotice<'_>) {
+    pub(crate) fn plan_updated(&mut self, notice: &PlanNotice) {
         let Some(thread) = self.thread_native(&notice.thread_id) else {
             return;
         };
@@ -214,7 +222,8 @@ impl Codex {
         }
     }
 
-    fn item_of(&self, item: &wire::Item<'_>, completed: bool) -> Item {
+    fn item_of(&self, item: &wire::Item<'_>, stage: Stage) -> Item {
+        let completed = stage == Stage::Completed;
         let (kind, title) = kind_and_title(item);
         let mut head = empty_head();
         head.native_item_id = Some(item.id.to_string());
@@ -292,7 +301,7 @@ impl Codex {
             text: text.map(|text| self.clipped(&text)),
             head,
             body_json: body,
-            ..blank(kind, status_of(item, completed))
+            ..blank(kind, status_of(item, stage))
         }
     }
 
@@ -378,13 +387,13 @@ fn kind_and_title(item: &wire::Item<'_>) -> (&'static str, Option<String>) {
     }
 }
 
-fn status_of(item: &wire::Item<'_>, completed: bool) -> ItemStatus {
+fn status_of(item: &wire::Item<'_>, stage: Stage) -> ItemStatus {
     match item.status.as_deref() {
         Some("completed") => ItemStatus::Completed,
         Some("failed") => ItemStatus::Failed,
         Some("declined") => ItemStatus::Cancelled,
         Some("interrupted") => ItemStatus::Interrupted,
-        _ if completed => ItemStatus::Completed,
+        _ if stage == Stage::Completed => ItemStatus::Completed,
         _ => ItemStatus::Running,
     }
 }
@@ -410,8 +419,8 @@ fn reasoning_text(item: &wire::Item<'_>) -> Option<String> {
     )
 }
 
-fn step(step: &wire::PlanStep<'_>) -> Value {
-    let status = match step.status.as_ref() {
+fn step(step: &views::PlanStep) -> Value {
+    let status = match step.status.as_str() {
         "inProgress" => "running",
         "completed" => "completed",
         _ => "pending",

@@ -18,6 +18,7 @@ mod notices;
 mod policy;
 mod probe;
 mod questions;
+mod replies;
 mod requests;
 mod settings;
 mod stops;
@@ -26,6 +27,7 @@ mod threads;
 mod timers;
 mod turns;
 mod usage;
+mod views;
 mod wire;
 
 pub use crate::core::Codex;

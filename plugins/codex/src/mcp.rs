@@ -11,7 +11,7 @@ use crate::limits::{
 use crate::settings::McpInjection;
 use crate::thread::{McpState, ThreadKey};
 use crate::timers::Purpose;
-use crate::wire::McpNotice;
+use crate::views::McpNotice;
 
 /// `config` of `thread/start` and `thread/resume`. With [`McpInjection::Environment`] address and token came with the
 /// process; what is left are the settings of the server.
@@ -56,7 +56,7 @@ pub(crate) struct EarlyReport {
 
 impl Codex {
     /// `mcpServer/startupStatus/updated`
-    pub(crate) fn mcp_report(&mut self, notice: &McpNotice<'_>) {
+    pub(crate) fn mcp_report(&mut self, notice: &McpNotice) {
         let outcome = match notice.status.as_ref() {
             "ready" => Ok(()),
             "failed" | "cancelled" => {

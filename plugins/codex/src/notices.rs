@@ -10,7 +10,7 @@ use crate::core::Codex;
 use crate::errors;
 use crate::limits::WARNINGS_PER_THREAD_MAX;
 use crate::thread::ThreadKey;
-use crate::wire::{ErrorNotice, WarningNotice};
+use crate::views::{ErrorNotice, WarningNotice};
 
 impl Codex {
     /// An item of kind `notice`: in the running turn, or of the thread where there is none.
@@ -38,7 +38,7 @@ impl Codex {
     }
 
     /// `error`: one that is retried is a notice; one that is not is kept for the end of the turn, which follows.
-    pub(crate) fn error_notice(&mut self, notice: &ErrorNotice<'_>) {
+    pub(crate) fn error_notice(&mut self, notice: &ErrorNotice) {
         let Some(thread) = self.thread_native(&notice.thread_id) else {
             return;
         };
@@ -55,7 +55,7 @@ impl Codex {
     }
 
     /// `warning` and `guardianWarning`: shown once per thread.
-    pub(crate) fn warning(&mut self, notice: &WarningNotice<'_>) {
+    pub(crate) fn warning(&mut self, notice: &WarningNotice) {
         let Some(text) = notice.message.as_deref().or(notice.summary.as_deref()) else {
             return;
         };

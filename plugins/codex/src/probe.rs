@@ -13,7 +13,7 @@ use crate::errors;
 use crate::launch;
 use crate::limits::{HANDSHAKE_MS, MODEL_PAGE_ENTRIES, MODEL_PAGES_MAX};
 use crate::timers::Purpose;
-use crate::wire::{Account, Model, ModelPage};
+use crate::views::{Account, Model, ModelPage};
 
 /// What a probe learned so far.
 #[derive(Debug, Default)]
@@ -44,13 +44,13 @@ impl Codex {
     }
 
     /// The answer to `account/read`.
-    pub(crate) fn account_read(&mut self, answer: Result<Option<Account<'_>>, RpcError<'_>>) {
+    pub(crate) fn account_read(&mut self, answer: Result<Option<Account>, RpcError<'_>>) {
         let has_key = launch::api_key(&self.config).is_some();
         let Some(probe) = self.probe.as_mut() else {
             return;
         };
         if let Ok(Some(account)) = answer {
-            let logged_in = account.account.is_some_and(|json| json.get() != "null");
+            let logged_in = account.account.is_some();
             probe.authentication = match (logged_in, account.requires_openai_auth) {
                 (true, _) | (false, false) => Authentication::Authenticated,
                 // A key from the environment is used without being an account.
@@ -67,7 +67,7 @@ impl Codex {
     }
 
     /// The answer to `model/list`.
-    pub(crate) fn models_listed(&mut self, answer: Result<Option<ModelPage<'_>>, RpcError<'_>>) {
+    pub(crate) fn models_listed(&mut self, answer: Result<Option<ModelPage>, RpcError<'_>>) {
         let Some(probe) = self.probe.as_mut() else {
             return;
         };
@@ -177,7 +177,7 @@ impl Authentication {
     }
 }
 
-fn model_info(model: &Model<'_>) -> ModelInfo {
+fn model_info(model: &Model) -> ModelInfo {
     let choices: Vec<String> = model
         .supported_reasoning_efforts
         .iter()

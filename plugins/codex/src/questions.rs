@@ -1,16 +1,13 @@
 //! Structured questions: Codex's own, and simple forms of MCP servers.
 
-use std::borrow::Cow;
-
 use driver_sdk::types::{Question, QuestionAnswer, QuestionOption};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::limits::FORM_FIELDS_MAX;
-use crate::wire;
+use crate::views;
 
 /// One question of `item/tool/requestUserInput`.
-pub(crate) fn of_user_input(question: &wire::Question<'_>) -> Question {
+pub(crate) fn of_user_input(question: &views::Question) -> Question {
     let options: Vec<QuestionOption> = question
         .options
         .iter()
@@ -18,9 +15,9 @@ pub(crate) fn of_user_input(question: &wire::Question<'_>) -> Question {
         .map(option_of_choice)
         .collect();
     Question {
-        question_id: question.id.to_string(),
-        header: question.header.to_string(),
-        text: question.question.to_string(),
+        question_id: question.id.clone(),
+        header: question.header.clone().unwrap_or_default(),
+        text: question.question.clone().unwrap_or_default(),
         custom_answer: question.is_other || options.is_empty(),
         options,
         multi_select: false,
@@ -29,11 +26,11 @@ pub(crate) fn of_user_input(question: &wire::Question<'_>) -> Question {
     }
 }
 
-fn option_of_choice(choice: &wire::Choice<'_>) -> QuestionOption {
+fn option_of_choice(choice: &views::Choice) -> QuestionOption {
     QuestionOption {
-        value: choice.label.to_string(),
-        label: choice.label.to_string(),
-        description: choice.description.as_ref().map(Cow::to_string),
+        value: choice.label.clone(),
+        label: choice.label.clone(),
+        description: choice.description.clone(),
     }
 }
 
@@ -72,9 +69,9 @@ enum FieldKind {
 /// A form's fields as questions. `None`: it is not flat, too long or of a type a question cannot hold.
 pub(crate) fn of_form(
     message: &str,
-    schema: Option<&RawValue>,
+    schema: Option<&Value>,
 ) -> Option<(Vec<Question>, Vec<FormField>)> {
-    let schema: Value = wire::read(schema)?;
+    let schema = schema?;
     let properties = schema.get("properties")?.as_object()?;
     if properties.is_empty() || properties.len() > FORM_FIELDS_MAX {
         return None;
@@ -211,7 +208,6 @@ mod tests {
     use super::{form_content, of_form};
     use driver_sdk::types::QuestionAnswer;
     use serde_json::json;
-    use serde_json::value::RawValue;
 
     fn answer(id: &str, values: &[&str]) -> QuestionAnswer {
         QuestionAnswer {
@@ -220,13 +216,9 @@ mod tests {
         }
     }
 
-    fn schema(json: &serde_json::Value) -> Box<RawValue> {
-        RawValue::from_string(json.to_string()).unwrap()
-    }
-
     #[test]
     fn a_flat_form_becomes_questions_and_comes_back_typed() {
-        let schema = schema(&json!({
+        let schema = json!({
             "type": "object",
             "properties": {
                 "name": { "type": "string", "title": "Your name" },
@@ -237,7 +229,7 @@ mod tests {
                 "tags": { "type": "array", "items": { "type": "string", "enum": ["a", "b"] } },
             },
             "required": ["name"],
-        }));
+        });
         let (questions, fields) = of_form("Tell me", Some(&schema)).unwrap();
         assert_eq!(questions.len(), 6);
         let size = questions.iter().find(|q| q.question_id == "size").unwrap();
@@ -272,7 +264,7 @@ mod tests {
             json!({ "type": "object", "properties": { "a": { "type": "object" } } }),
             json!({ "type": "object" }),
         ] {
-            assert!(of_form("m", Some(&schema(&json))).is_none(), "{json}");
+            assert!(of_form("m", Some(&json)).is_none(), "{json}");
         }
         assert!(of_form("m", None).is_none());
     }

@@ -3,18 +3,17 @@
 use driver_sdk::clip;
 use driver_sdk::failure;
 use driver_sdk::jsonrpc::{Dialect, INVALID_PARAMS, METHOD_NOT_FOUND};
-use driver_sdk::types::{
-    Answer, Approval, Decision, EffectOutcome, Event, Prompt, Reply, Request, RequestClosed,
-};
+use driver_sdk::types::{Answer, Approval, EffectOutcome, Event, Prompt, Request, RequestClosed};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::changes;
 use crate::core::Codex;
 use crate::limits::APPROVAL_TITLE_BYTES_MAX;
-use crate::questions::{self, FormField};
+use crate::questions;
+use crate::replies::{RequestKind, elicitation_answer, result_of};
 use crate::thread::{OpenItem, ThreadKey};
-use crate::wire::{self, Asked, Elicitation};
+use crate::views::{Asked, Elicitation, persist_words, view};
 
 /// A request of Codex without an answer yet.
 #[derive(Debug)]
@@ -27,21 +26,13 @@ pub(crate) struct OpenRequest {
     kind: RequestKind,
 }
 
-/// What was asked, with what the answer needs.
-#[derive(Debug)]
-pub(crate) enum RequestKind {
-    /// `item/commandExecution/requestApproval`. Holds the proposed rule, where there is one.
-    Command { amendment: Option<Value> },
-    /// `item/fileChange/requestApproval`
-    FileChange,
-    /// `item/permissions/requestApproval`. Holds what was asked for.
-    Permissions(Value),
-    /// `mcpServer/elicitation/request` about a tool call.
-    ToolCall,
-    /// `mcpServer/elicitation/request` with a form.
-    Form(Vec<FormField>),
-    /// `item/tool/requestUserInput`
-    UserInput,
+/// A request as it is shown.
+struct Opening {
+    kind: RequestKind,
+    prompt: Prompt,
+    /// Codex stands still until it is answered.
+    blocking: bool,
+    detail: Value,
 }
 
 impl Codex {
@@ -66,14 +57,13 @@ impl Codex {
     }
 
     fn command_asked(&mut self, wire_id: &RawValue, params: Option<&RawValue>) -> Option<()> {
-        let asked: Asked<'_> = wire::read(params)?;
-        let title = match (&asked.command, asked.network_approval_context) {
-            (Some(command), _) => command.to_string(),
+        let asked: Asked = view(params)?;
+        let title = match (&asked.command, &asked.network_approval_context) {
+            (Some(command), _) => command.clone(),
             (None, Some(_)) => "Network access".to_owned(),
             (None, None) => "Run a command".to_owned(),
         };
-        let amendment: Option<Value> =
-            wire::read(asked.proposed_execpolicy_amendment).filter(|json: &Value| !json.is_null());
+        let amendment = asked.proposed_execpolicy_amendment.clone();
         let mut choices = vec!["accept", "acceptForSession"];
         if amendment.is_some() {
             choices.push("acceptAlways");
@@ -90,15 +80,17 @@ impl Codex {
         self.open_request(
             wire_id,
             &asked,
-            RequestKind::Command { amendment },
-            Prompt::Approval(approval),
-            true,
-            &detail,
+            Opening {
+                kind: RequestKind::Command { amendment },
+                prompt: Prompt::Approval(approval),
+                blocking: true,
+                detail,
+            },
         )
     }
 
     fn change_asked(&mut self, wire_id: &RawValue, params: Option<&RawValue>) -> Option<()> {
-        let asked: Asked<'_> = wire::read(params)?;
+        let asked: Asked = view(params)?;
         // The request has no diff: it is in the item that was started before.
         let thread = self.thread_native(&asked.thread_id)?;
         let native_item = asked.item_id.as_deref().unwrap_or_default();
@@ -120,16 +112,18 @@ impl Codex {
         self.open_request(
             wire_id,
             &asked,
-            RequestKind::FileChange,
-            Prompt::Approval(approval),
-            true,
-            &detail,
+            Opening {
+                kind: RequestKind::FileChange,
+                prompt: Prompt::Approval(approval),
+                blocking: true,
+                detail,
+            },
         )
     }
 
     fn permissions_asked(&mut self, wire_id: &RawValue, params: Option<&RawValue>) -> Option<()> {
-        let asked: Asked<'_> = wire::read(params)?;
-        let permissions: Value = wire::read(asked.permissions)?;
+        let asked: Asked = view(params)?;
+        let permissions = asked.permissions.clone()?;
         let detail = json!({ "permissions": permissions, "cwd": asked.cwd });
         let choices = ["accept", "acceptForSession", "decline"];
         let approval = approval(
@@ -142,15 +136,17 @@ impl Codex {
         self.open_request(
             wire_id,
             &asked,
-            kind,
-            Prompt::Approval(approval),
-            true,
-            &detail,
+            Opening {
+                kind,
+                prompt: Prompt::Approval(approval),
+                blocking: true,
+                detail,
+            },
         )
     }
 
     fn input_asked(&mut self, wire_id: &RawValue, params: Option<&RawValue>) -> Option<()> {
-        let asked: Asked<'_> = wire::read(params)?;
+        let asked: Asked = view(params)?;
         let prompt = Prompt::Questions(
             asked
                 .questions
@@ -163,15 +159,17 @@ impl Codex {
         self.open_request(
             wire_id,
             &asked,
-            RequestKind::UserInput,
-            prompt,
-            blocking,
-            &detail,
+            Opening {
+                kind: RequestKind::UserInput,
+                prompt,
+                blocking,
+                detail,
+            },
         )
     }
 
     fn elicitation_asked(&mut self, wire_id: &RawValue, params: Option<&RawValue>) -> Option<()> {
-        let elicitation: Elicitation<'_> = wire::read(params)?;
+        let elicitation: Elicitation = view(params)?;
         let key = self.key_of_native(&elicitation.thread_id)?;
         let mut asked = Asked::of_thread(&elicitation.thread_id, elicitation.turn_id.as_deref());
         let meta = elicitation.meta.as_ref();
@@ -180,8 +178,8 @@ impl Codex {
             .as_deref()
             .unwrap_or("The MCP server asks something.");
         if let Some(meta) = meta.filter(|meta| meta.codex_approval_kind.is_some()) {
-            let persist = wire::persist_words(meta.persist);
-            let offers = |word: &str| persist.iter().any(|offered| offered == word);
+            let persist = persist_words(meta.persist.as_ref());
+            let offers = |word: &str| persist.contains(&word);
             let mut choices = vec!["accept"];
             if offers("session") {
                 choices.push("acceptForSession");
@@ -202,7 +200,7 @@ impl Codex {
                 let heads = |open: &&OpenItem| {
                     let head = &open.item.head;
                     head.name.as_deref() == tool
-                        && head.server_name.as_deref() == Some(&*elicitation.server_name)
+                        && head.server_name.as_deref() == Some(elicitation.server_name.as_str())
                 };
                 thread
                     .items
@@ -211,20 +209,22 @@ impl Codex {
                     .find(heads)
                     .map(|open| open.native.clone())
             });
-            asked.item_id = call.map(Into::into);
+            asked.item_id = call;
             let approval = approval("mcp-elicitation", message, None, &choices);
             return self.open_request(
                 wire_id,
                 &asked,
-                RequestKind::ToolCall,
-                Prompt::Approval(approval),
-                true,
-                &detail,
+                Opening {
+                    kind: RequestKind::ToolCall,
+                    prompt: Prompt::Approval(approval),
+                    blocking: true,
+                    detail,
+                },
             );
         }
-        let form = match elicitation.mode.as_ref() {
-            "form" | "openai/form" | "openaiForm" => {
-                questions::of_form(message, elicitation.requested_schema)
+        let form = match elicitation.mode.as_deref() {
+            Some("form" | "openai/form" | "openaiForm") => {
+                questions::of_form(message, elicitation.requested_schema.as_ref())
             }
             _ => None,
         };
@@ -250,24 +250,18 @@ impl Codex {
         self.open_request(
             wire_id,
             &asked,
-            RequestKind::Form(fields),
-            Prompt::Questions(questions),
-            true,
-            &detail,
+            Opening {
+                kind: RequestKind::Form(fields),
+                prompt: Prompt::Questions(questions),
+                blocking: true,
+                detail,
+            },
         )
     }
 
-    fn open_request(
-        &mut self,
-        wire_id: &RawValue,
-        asked: &Asked<'_>,
-        kind: RequestKind,
-        prompt: Prompt,
-        blocking: bool,
-        detail: &Value,
-    ) -> Option<()> {
+    fn open_request(&mut self, wire_id: &RawValue, asked: &Asked, opening: Opening) -> Option<()> {
         let request_id = format!("request-{}", self.next_request);
-        let detail_json = self.body(detail);
+        let detail_json = self.body(&opening.detail);
         let thread = self.thread_native(&asked.thread_id)?;
         let item = asked
             .item_id
@@ -286,8 +280,8 @@ impl Codex {
                     .map(|turn| turn.host_id.clone()),
             },
             item_id: item.map(|open| open.item.item_id.clone()),
-            blocking,
-            prompt,
+            blocking: opening.blocking,
+            prompt: opening.prompt,
             detail_json,
             extra: None,
         };
@@ -297,7 +291,7 @@ impl Codex {
             request_id,
             wire_id: wire_id.get().to_owned(),
             thread,
-            kind,
+            kind: opening.kind,
         });
         self.out.emit(Event::Request(request));
         Some(())
@@ -337,11 +331,13 @@ impl Codex {
     }
 
     /// `serverRequest/resolved`: Codex no longer waits, because it was answered or because the turn was stopped.
-    pub(crate) fn request_resolved(&mut self, wire_id: &RawValue) {
+    pub(crate) fn request_resolved(&mut self, wire_id: &Value) {
+        // Numbers and strings are written the same by both sides.
+        let wire_id = wire_id.to_string();
         let position = self
             .requests
             .iter()
-            .position(|open| open.wire_id == wire_id.get());
+            .position(|open| open.wire_id == wire_id);
         if let Some(position) = position {
             let open = self.requests.remove(position);
             self.close_request(open.request_id, "withdrawn");
@@ -366,12 +362,12 @@ impl Codex {
     }
 }
 
-impl<'a> Asked<'a> {
+impl Asked {
     /// What an elicitation shares with the other requests.
-    fn of_thread(thread_id: &'a str, turn_id: Option<&'a str>) -> Self {
+    fn of_thread(thread_id: &str, turn_id: Option<&str>) -> Self {
         Self {
-            thread_id: thread_id.into(),
-            turn_id: turn_id.map(Into::into),
+            thread_id: thread_id.to_owned(),
+            turn_id: turn_id.map(str::to_owned),
             ..Self::default()
         }
     }
@@ -384,220 +380,5 @@ fn approval(kind: &str, title: &str, reason: Option<&str>, choices: &[&str]) -> 
         reason: reason.map(|reason| clip::shortened(reason, APPROVAL_TITLE_BYTES_MAX)),
         choices: choices.iter().map(|word| (*word).to_owned()).collect(),
         options: Vec::new(),
-    }
-}
-
-/// The `result` a reply becomes, or why it does not fit the request.
-fn result_of(kind: &RequestKind, reply: &Reply) -> Result<Value, String> {
-    match (kind, reply) {
-        (RequestKind::UserInput, Reply::Answers(answers)) => {
-            Ok(questions::user_input_result(answers))
-        }
-        (RequestKind::UserInput, Reply::Dismissed(_)) => Ok(questions::user_input_result(&[])),
-        (RequestKind::Form(fields), Reply::Answers(answers)) => {
-            let content = questions::form_content(fields, answers)?;
-            Ok(elicitation_answer("accept", &content, &Value::Null))
-        }
-        (RequestKind::Form(_) | RequestKind::ToolCall, Reply::Dismissed(_)) => {
-            Ok(elicitation_answer("cancel", &Value::Null, &Value::Null))
-        }
-        (RequestKind::UserInput | RequestKind::Form(_), Reply::Decision(_)) => {
-            Err("This request asks questions; a decision does not answer it.".to_owned())
-        }
-        (_, Reply::Answers(_)) => {
-            Err("This request is an approval; answers do not decide it.".to_owned())
-        }
-        (kind, Reply::Decision(decision)) => Ok(decided(kind, decision)),
-        (kind, Reply::Dismissed(_)) => Ok(declined(kind)),
-    }
-}
-
-/// A decision in Codex's words. An unknown word declines.
-fn decided(kind: &RequestKind, decision: &Decision) -> Value {
-    let choice = decision.choice.as_str();
-    match (kind, choice) {
-        (
-            RequestKind::Command {
-                amendment: Some(amendment),
-            },
-            "acceptAlways",
-        ) => {
-            json!({ "decision": { "acceptWithExecpolicyAmendment": { "execpolicy_amendment": amendment } } })
-        }
-        (
-            RequestKind::Command { .. } | RequestKind::FileChange,
-            "accept" | "acceptForSession" | "cancel",
-        ) => {
-            json!({ "decision": choice })
-        }
-        (RequestKind::Permissions(asked), "accept") => {
-            json!({ "permissions": granted(asked), "scope": "turn" })
-        }
-        (RequestKind::Permissions(asked), "acceptForSession") => {
-            json!({ "permissions": granted(asked), "scope": "session" })
-        }
-        (RequestKind::ToolCall, "accept") => elicitation_answer("accept", &json!({}), &Value::Null),
-        (RequestKind::ToolCall, "acceptForSession") => {
-            elicitation_answer("accept", &json!({}), &json!({ "persist": "session" }))
-        }
-        (RequestKind::ToolCall, "acceptAlways") => {
-            elicitation_answer("accept", &json!({}), &json!({ "persist": "always" }))
-        }
-        (RequestKind::ToolCall, "cancel") => {
-            elicitation_answer("cancel", &Value::Null, &Value::Null)
-        }
-        _ => declined(kind),
-    }
-}
-
-fn declined(kind: &RequestKind) -> Value {
-    match kind {
-        RequestKind::Command { .. } | RequestKind::FileChange => json!({ "decision": "decline" }),
-        RequestKind::Permissions(_) => json!({ "permissions": {}, "scope": "turn" }),
-        RequestKind::ToolCall | RequestKind::Form(_) => {
-            elicitation_answer("decline", &Value::Null, &Value::Null)
-        }
-        RequestKind::UserInput => questions::user_input_result(&[]),
-    }
-}
-
-/// The permissions that were asked for: a grant leaves out what is null.
-fn granted(asked: &Value) -> Value {
-    match asked.as_object() {
-        Some(members) => Value::Object(
-            members
-                .iter()
-                .filter(|(_, value)| !value.is_null())
-                .map(|(k, v)| (k.clone(), v.clone()))
-                .collect(),
-        ),
-        None => json!({}),
-    }
-}
-
-fn elicitation_answer(action: &str, content: &Value, meta: &Value) -> Value {
-    json!({ "action": action, "content": content, "_meta": meta })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{RequestKind, result_of};
-    use driver_sdk::types::{Decision, QuestionAnswer, Reply};
-    use serde_json::{Value, json};
-
-    fn decision(choice: &str) -> Reply {
-        Reply::Decision(Decision {
-            choice: choice.to_owned(),
-            message: None,
-            option_id: None,
-        })
-    }
-
-    #[test]
-    fn each_decision_has_its_word_and_an_unknown_one_declines() {
-        let command = || RequestKind::Command {
-            amendment: Some(json!(["touch"])),
-        };
-        let bare = || RequestKind::Command { amendment: None };
-        let permissions = || {
-            RequestKind::Permissions(json!({ "network": { "enabled": true }, "fileSystem": null }))
-        };
-        let elicitation = |action: &str, content: Value, meta: Value| json!({ "action": action, "content": content, "_meta": meta });
-        for (kind, choice, expected) in [
-            (command(), "accept", json!({ "decision": "accept" })),
-            (
-                command(),
-                "acceptForSession",
-                json!({ "decision": "acceptForSession" }),
-            ),
-            (
-                command(),
-                "acceptAlways",
-                json!({ "decision": { "acceptWithExecpolicyAmendment": { "execpolicy_amendment": ["touch"] } } }),
-            ),
-            (command(), "decline", json!({ "decision": "decline" })),
-            (command(), "cancel", json!({ "decision": "cancel" })),
-            (command(), "whatever", json!({ "decision": "decline" })),
-            (bare(), "acceptAlways", json!({ "decision": "decline" })),
-            (
-                RequestKind::FileChange,
-                "accept",
-                json!({ "decision": "accept" }),
-            ),
-            (
-                RequestKind::FileChange,
-                "acceptAlways",
-                json!({ "decision": "decline" }),
-            ),
-            (
-                permissions(),
-                "accept",
-                json!({ "permissions": { "network": { "enabled": true } }, "scope": "turn" }),
-            ),
-            (
-                permissions(),
-                "acceptForSession",
-                json!({ "permissions": { "network": { "enabled": true } }, "scope": "session" }),
-            ),
-            (
-                permissions(),
-                "decline",
-                json!({ "permissions": {}, "scope": "turn" }),
-            ),
-            (
-                RequestKind::ToolCall,
-                "accept",
-                elicitation("accept", json!({}), Value::Null),
-            ),
-            (
-                RequestKind::ToolCall,
-                "acceptForSession",
-                elicitation("accept", json!({}), json!({ "persist": "session" })),
-            ),
-            (
-                RequestKind::ToolCall,
-                "acceptAlways",
-                elicitation("accept", json!({}), json!({ "persist": "always" })),
-            ),
-            (
-                RequestKind::ToolCall,
-                "cancel",
-                elicitation("cancel", Value::Null, Value::Null),
-            ),
-            (
-                RequestKind::ToolCall,
-                "whatever",
-                elicitation("decline", Value::Null, Value::Null),
-            ),
-        ] {
-            assert_eq!(
-                result_of(&kind, &decision(choice)),
-                Ok(expected),
-                "{kind:?} {choice}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_reply_of_the_other_kind_is_refused_and_nobody_answering_is_passed_on() {
-        let answers = Reply::Answers(vec![QuestionAnswer {
-            question_id: "db".to_owned(),
-            values: vec!["A".to_owned()],
-        }]);
-        assert!(result_of(&RequestKind::FileChange, &answers).is_err());
-        assert!(result_of(&RequestKind::UserInput, &decision("accept")).is_err());
-        assert_eq!(
-            result_of(&RequestKind::UserInput, &answers),
-            Ok(json!({ "answers": { "db": { "answers": ["A"] } } }))
-        );
-        let dismissed = Reply::Dismissed("nobody".to_owned());
-        assert_eq!(
-            result_of(&RequestKind::UserInput, &dismissed),
-            Ok(json!({ "answers": {} }))
-        );
-        assert_eq!(
-            result_of(&RequestKind::FileChange, &dismissed),
-            Ok(json!({ "decision": "decline" }))
-        );
     }
 }

@@ -14,7 +14,7 @@ use crate::errors;
 use crate::limits::{BACKGROUND_END_MS, CALL_MS, INTERRUPT_MS};
 use crate::thread::{Interrupt, Phase, ThreadKey};
 use crate::timers::Purpose;
-use crate::wire::Terminals;
+use crate::views::Terminals;
 
 impl Codex {
     /// `interrupt`
@@ -126,7 +126,7 @@ impl Codex {
     }
 
     /// The answer to `thread/backgroundTerminals/list`. `None`: this version has no such list.
-    pub(crate) fn terminals_listed(&mut self, key: ThreadKey, list: Option<&Terminals<'_>>) {
+    pub(crate) fn terminals_listed(&mut self, key: ThreadKey, list: Option<&Terminals>) {
         let Some(thread) = self.thread(key) else {
             return;
         };
@@ -187,11 +187,11 @@ impl Codex {
     }
 
     /// Says which commands outlive their turn.
-    fn report_background(&mut self, key: ThreadKey, list: &Terminals<'_>) {
+    fn report_background(&mut self, key: ThreadKey, list: &Terminals) {
         let Some(thread) = self.thread(key) else {
             return;
         };
-        let task = |terminal: &crate::wire::Terminal<'_>| {
+        let task = |terminal: &crate::views::Terminal| {
             let native = terminal.item_id.as_deref().unwrap_or_default();
             let known = thread.late.iter().find(|late| late.native == native);
             BackgroundTask {

@@ -17,7 +17,7 @@ use crate::policy::Policy;
 use crate::settings::McpInjection;
 use crate::thread::{McpState, Thread, ThreadKey};
 use crate::timers::Purpose;
-use crate::wire::Opened;
+use crate::views::Opened;
 
 impl Codex {
     /// `open-thread`
@@ -99,7 +99,7 @@ impl Codex {
     pub(crate) fn thread_opened(
         &mut self,
         key: ThreadKey,
-        answer: Result<Option<Opened<'_>>, RpcError<'_>>,
+        answer: Result<Option<Opened>, RpcError<'_>>,
     ) {
         let opened = match answer {
             Ok(Some(opened)) => opened,

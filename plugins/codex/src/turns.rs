@@ -15,7 +15,7 @@ use crate::limits::CALL_MS;
 use crate::policy::Policy;
 use crate::thread::{McpState, Phase, Thread, ThreadKey, Turn};
 use crate::timers::Purpose;
-use crate::wire;
+use crate::views;
 
 /// Effort of a planning turn where none is chosen, as Codex's own list of modes has it.
 const PLAN_EFFORT: &str = "medium";
@@ -204,8 +204,8 @@ impl Codex {
     }
 
     /// `turn/completed`
-    pub(crate) fn turn_completed(&mut self, notice: &wire::TurnNotice<'_>) {
-        let native = notice.turn.id.as_ref();
+    pub(crate) fn turn_completed(&mut self, notice: &views::TurnNotice) {
+        let native = notice.turn.id.as_str();
         // A turn may be over before its start was answered.
         self.turn_started(&notice.thread_id, native);
         let Some(thread) = self.thread_native(&notice.thread_id) else {
@@ -215,7 +215,7 @@ impl Codex {
         let Some(turn) = thread.turn_named(native) else {
             return;
         };
-        let outcome = match notice.turn.status.as_ref() {
+        let outcome = match notice.turn.status.as_deref().unwrap_or_default() {
             "completed" => TurnOutcome::Completed,
             "interrupted" => TurnOutcome::Interrupted,
             status => {

@@ -3,7 +3,7 @@
 use driver_sdk::types::{Event, Usage};
 
 use crate::core::Codex;
-use crate::wire::{Tokens, UsageNotice};
+use crate::views::{Tokens, UsageNotice};
 
 /// Sums what a turn used. Codex reports the total of the conversation and the last model call.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Meter {
 
 impl Codex {
     /// `thread/tokenUsage/updated`
-    pub(crate) fn usage_updated(&mut self, notice: &UsageNotice<'_>) {
+    pub(crate) fn usage_updated(&mut self, notice: &UsageNotice) {
         let Some(thread) = self.thread_native(&notice.thread_id) else {
             return;
         };
@@ -75,7 +75,7 @@ impl Codex {
 #[cfg(test)]
 mod tests {
     use super::Meter;
-    use crate::wire::Tokens;
+    use crate::views::Tokens;
 
     fn tokens(input_tokens: u64, output_tokens: u64) -> Tokens {
         Tokens {
