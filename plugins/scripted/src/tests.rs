@@ -12,6 +12,7 @@ use driver_sdk::{Driver, harness};
 use serde_json::{Value, json};
 
 use crate::core::Scripted;
+use crate::wire::{self, Read, Said};
 use bench::{Bench, attachment, open_thread, start_turn};
 
 const OPENED: &str = r#"{"event":"opened","thread":"T","native":"N"}"#;
@@ -598,4 +599,48 @@ fn lines_of_the_other_output_are_no_protocol() {
     let mut bench = Bench::running();
     let line = harness::line(1, Output::Stderr, COMPLETED, LineState::Whole);
     assert_eq!(bench.give(line), [""; 0]);
+}
+
+#[test]
+fn every_line_of_the_real_agent_is_understood() {
+    let recorded = include_str!("tests/recorded.jsonl");
+    let mut events = Vec::new();
+    for line in recorded.lines() {
+        match wire::read(line) {
+            Read::Said(Said::Unknown) | Read::Misshapen(_) | Read::Noise => panic!("{line}"),
+            Read::Said(_) => {
+                let event: Value = serde_json::from_str(line).unwrap();
+                events.push(event["event"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    events.sort();
+    events.dedup();
+    // All of them occur in the recording.
+    assert_eq!(
+        events,
+        [
+            "answer-refused",
+            "approval",
+            "closed",
+            "error",
+            "hello",
+            "interrupt-refused",
+            "open-failed",
+            "opened",
+            "question",
+            "reasoning",
+            "reasoning-ended",
+            "request-closed",
+            "steer-refused",
+            "steered",
+            "text",
+            "text-ended",
+            "tool",
+            "turn-ended",
+            "turn-refused",
+            "turn-started",
+            "usage",
+        ]
+    );
 }

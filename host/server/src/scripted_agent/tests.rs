@@ -316,6 +316,11 @@ async fn what_comes_at_the_wrong_time_is_refused() {
         agent.begin("t", turn, "script: say too early");
         assert_eq!(agent.until("turn-refused").await["turn"], turn);
     }
+    // A turn that was refused may be sent again.
+    agent.say(&json!({"op": "interrupt", "turn": "u"}));
+    agent.until("turn-ended").await;
+    agent.begin("t", "v", "script: say now");
+    assert_eq!(agent.until("text-ended").await["text"], "now");
 }
 
 #[tokio::test]

@@ -60,7 +60,7 @@ async fn serve(
             Ok(tools) => Some(tools),
             Err(error) => {
                 shared.remove_thread(&id);
-                refuse_waiting(&mut inbox, &output).await?;
+                refuse_waiting(&mut inbox, &output, &shared).await?;
                 let message = error.to_string();
                 return output
                     .emit(&Event::OpenFailed {
@@ -93,30 +93,39 @@ async fn serve(
     thread.close(native).await
 }
 
-/// Answers commands that came while a thread was being opened in vain.
+/// Answers commands that came for a thread that is not open, or not any more.
 async fn refuse_waiting(
     inbox: &mut mpsc::Receiver<Command>,
     output: &Output,
+    shared: &Shared,
 ) -> Result<(), HostGone> {
     inbox.close();
     while let Some(command) = inbox.recv().await {
-        if let Some(refusal) = refusal(command, "the thread could not be opened") {
-            output.emit(&refusal).await?;
-        }
+        refuse(command, "the thread is not open", output, shared).await?;
     }
     Ok(())
 }
 
-/// The answer to a command that can't be followed. None is needed where nothing is left to do.
-fn refusal(command: Command, why: &str) -> Option<Event> {
+/// Answers a command that can't be followed. None is needed where nothing is left to do.
+async fn refuse(
+    command: Command,
+    why: &str,
+    output: &Output,
+    shared: &Shared,
+) -> Result<(), HostGone> {
     let message = why.to_owned();
-    match command {
-        Command::Turn { turn, .. } => Some(Event::TurnRefused { turn, message }),
-        Command::Steer { turn, .. } => Some(Event::SteerRefused { turn, message }),
-        Command::Interrupt { turn } => Some(Event::InterruptRefused { turn, message }),
-        Command::Answer { request, .. } => Some(Event::AnswerRefused { request, message }),
-        Command::Close => None,
-    }
+    let refusal = match command {
+        Command::Turn { turn, .. } => {
+            // It never starts, so its name is free again.
+            shared.remove_turn(&turn);
+            Event::TurnRefused { turn, message }
+        }
+        Command::Steer { turn, .. } => Event::SteerRefused { turn, message },
+        Command::Interrupt { turn } => Event::InterruptRefused { turn, message },
+        Command::Answer { request, .. } => Event::AnswerRefused { request, message },
+        Command::Close => return Ok(()),
+    };
+    output.emit(&refusal).await
 }
 
 impl Thread {
@@ -126,11 +135,7 @@ impl Thread {
             match self.inbox.recv().await {
                 Some(Command::Turn { turn, text }) => self.play(turn, text).await?,
                 Some(Command::Close) | None => return Ok(()),
-                Some(command) => {
-                    if let Some(refusal) = refusal(command, "no turn is running") {
-                        self.output.emit(&refusal).await?;
-                    }
-                }
+                Some(command) => XX,
             }
         }
         Ok(())
@@ -138,7 +143,7 @@ impl Thread {
 
     async fn close(mut self, native: NativeId) -> Result<(), HostGone> {
         self.shared.remove_thread(&self.id);
-        refuse_waiting(&mut self.inbox, &self.output).await?;
+        refuse_waiting(&mut self.inbox, &self.output, &self.shared).await?;
         if let Some(tools) = self.tools {
             tools.close().await;
         }

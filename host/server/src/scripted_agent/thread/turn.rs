@@ -15,7 +15,7 @@ use super::super::protocol::{
 };
 use super::super::shared::Command;
 use super::super::tools::{self, Called, Tools};
-use super::{Thread, refusal};
+use super::{Thread, refuse};
 
 /// What `failonce` says when it is played again.
 const RECOVERED: &str = "Recovered after one failure.";
@@ -416,9 +416,13 @@ impl Thread {
                     return Ok(Happened::Answered(reply));
                 }
                 (Some(command), _) => {
-                    if let Some(refusal) = refusal(command, "another turn is running") {
-                        self.output.emit(&refusal).await?;
-                    }
+                    refuse(
+                        command,
+                        "another turn is running",
+                        &self.output,
+                        &self.shared,
+                    )
+                    .await?;
                 }
             }
         }
