@@ -135,7 +135,9 @@ impl Thread {
             match self.inbox.recv().await {
                 Some(Command::Turn { turn, text }) => self.play(turn, text).await?,
                 Some(Command::Close) | None => return Ok(()),
-                Some(command) => XX,
+                Some(command) => {
+                    refuse(command, "no turn is running", &self.output, &self.shared).await?;
+                }
             }
         }
         Ok(())
