@@ -8,16 +8,16 @@ use axum::body::{Body, BodyDataStream};
 use axum::response::Response;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures::future::BoxFuture;
-use futures::{FutureExt as _, Stream, StreamExt as _, stream};
+use futures::{StreamExt as _, stream};
 use http::{HeaderValue, header};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::reply::{EVENT_STREAM, is_event_stream};
 use crate::mcp::limits::LATE_REPLY_BYTES_MAX;
 
 /// A comment line: ignored by every reader of an event stream.
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
-const EVENT_STREAM: &str = "text/event-stream";
 
 /// Waits for the reply; when it takes longer than `every`, begins an event stream and carries the reply in it.
 ///
@@ -39,14 +39,6 @@ pub(super) async fn early_stream(
             event_stream(Body::from_stream(comment.chain(rest)))
         }
     }
-}
-
-/// Whether a reply is an event stream.
-pub(super) fn is_event_stream(response: &Response) -> bool {
-    response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .is_some_and(|kind| kind.as_bytes().starts_with(EVENT_STREAM.as_bytes()))
 }
 
 fn event_stream(body: Body) -> Response {
@@ -143,35 +135,9 @@ fn event(message: &Value) -> Bytes {
     event.freeze()
 }
 
-/// What is left of a body to a reader that begins now; tells whether it was already over.
-pub(super) async fn is_over(body: Body) -> Result<Body, Over> {
-    let mut pieces = body.into_data_stream();
-    match pieces.next().now_or_never() {
-        Some(None) => Err(Over),
-        Some(Some(first)) => Ok(Body::from_stream(
-            stream::once(async { first }).chain(pieces),
-        )),
-        None => Ok(Body::from_stream(pieces)),
-    }
-}
-
-/// A body that had ended before its first byte.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Over;
-
-/// Body of `pieces` that keeps `held` until it has ended or was dropped.
-pub(super) fn holding<T: Send + 'static>(
-    pieces: impl Stream<Item = Result<Bytes, axum::Error>> + Send + 'static,
-    held: T,
-) -> Body {
-    Body::from_stream(stream::unfold(
-        (pieces.boxed(), held),
-        |(mut pieces, held)| async move { pieces.next().await.map(|piece| (piece, (pieces, held))) },
-    ))
-}
-
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
     use http::StatusCode;
 
     use super::*;
@@ -249,14 +215,5 @@ mod tests {
             receiver.try_recv(),
             Err(tokio::sync::oneshot::error::TryRecvError::Closed)
         );
-    }
-
-    #[tokio::test]
-    async fn a_body_that_is_over_is_told_from_one_that_is_not() {
-        assert!(is_over(Body::empty()).await.is_err());
-        let whole = is_over(Body::from("data: x\n\n")).await.expect("not over");
-        assert_eq!(text(Response::new(whole)).await, "data: x\n\n");
-        let pending = stream::pending::<Result<Bytes, Infallible>>();
-        assert!(is_over(Body::from_stream(pending)).await.is_ok());
     }
 }

@@ -8,6 +8,7 @@ mod handler;
 mod hosts;
 mod listen;
 mod refusal;
+mod reply;
 mod sessions;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use threads::service::ThreadManagementService;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::limits::{
@@ -33,7 +35,7 @@ use super::limits::{
 };
 use super::toolkits::{EndpointKind, ToolRow, tool_rows};
 use super::{McpSettings, McpSetupError};
-use crate::credentials::{CredentialRegistry, Principal};
+use crate::credentials::{CredentialId, CredentialRegistry, Principal};
 use handler::{Admitted, Gone, ToolServer};
 use hosts::Neighbourhood;
 use refusal::Refusal;
@@ -89,11 +91,14 @@ impl McpEndpoint {
         };
         let rmcp =
             StreamableHttpService::new(move || Ok(tools.clone()), sessions.manager(), config);
-        tokio::spawn(follow_credentials(
+        let endings = credentials.endings();
+        let follower = follow_credentials(
             Arc::clone(&credentials),
+            endings,
             Arc::clone(&sessions),
             stop,
-        ));
+        );
+        tokio::spawn(follower);
         let admission =
             admission::Admission::new(REQUESTS_IN_FLIGHT_MAX, settings.parked_waits_max);
         let door = Door {
@@ -175,8 +180,8 @@ impl<S: Clone + Send + Sync + 'static> Door<S> {
         let request = Request::from_parts(parts, Body::from(body.clone()));
         let response = if is_stateless {
             let rmcp = self.rmcp.clone();
-            let reply = async move { rmcp.handle(request).await.map(Body::new) };
-            early_stream::early_stream(self.keep_alive, body, reply.boxed()).await
+            let answer = async move { rmcp.handle(request).await.map(Body::new) };
+            early_stream::early_stream(self.keep_alive, body, answer.boxed()).await
         } else {
             self.rmcp.handle(request).await.map(Body::new)
         };
@@ -203,14 +208,12 @@ impl<S: Clone + Send + Sync + 'static> Door<S> {
         request.extensions_mut().insert(admitted);
         let resumes = request.headers().contains_key(LAST_EVENT_ID);
         let response = self.rmcp.handle(request).await.map(Body::new);
-        if !(resumes && early_stream::is_event_stream(&response)) {
+        if !(resumes && reply::is_event_stream(&response)) {
             return Ok(watched(response, gone, slot));
         }
         // rmcp answers an event it does not know with an empty stream, which clients ask for again for ever.
         let (parts, body) = response.into_parts();
-        let body = early_stream::is_over(body)
-            .await
-            .map_err(|_| Refusal::NothingToResume)?;
+        let body = reply::not_over(body).map_err(|_| Refusal::NothingToResume)?;
         Ok(watched(Response::from_parts(parts, body), gone, slot))
     }
 
@@ -227,7 +230,7 @@ impl<S: Clone + Send + Sync + 'static> Door<S> {
         response
     }
 
-    async fn bind(&self, credential: crate::credentials::CredentialId, session: &str) {
+    async fn bind(&self, credential: CredentialId, session: &str) {
         if self.sessions.is_owner(credential, session) {
             return;
         }
@@ -253,12 +256,12 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 /// Tells the handler when the reader of a reply goes away, and keeps the request's place until it is read.
 /// A complete reply needs neither.
 fn watched(response: Response, gone: CancellationToken, slot: Slot) -> Response {
-    if !early_stream::is_event_stream(&response) {
+    if !reply::is_event_stream(&response) {
         return response;
     }
     let (parts, body) = response.into_parts();
     let held = (gone.drop_guard(), slot);
-    Response::from_parts(parts, early_stream::holding(body.into_data_stream(), held))
+    Response::from_parts(parts, reply::holding(body.into_data_stream(), held))
 }
 
 /// A notification has no answer: its empty reply is an acceptance.
@@ -292,10 +295,10 @@ fn rmcp_config(
 /// Closes the MCP sessions of credentials as they end, and ends those nobody asks for any more.
 async fn follow_credentials(
     credentials: Arc<CredentialRegistry>,
+    mut endings: mpsc::UnboundedReceiver<CredentialId>,
     sessions: Arc<Sessions>,
     stop: CancellationToken,
 ) {
-    let mut endings = credentials.endings();
     let mut sweep = tokio::time::interval(CREDENTIAL_SWEEP_EVERY);
     loop {
         tokio::select! {

@@ -34,8 +34,8 @@ pub struct ToolDescription {
 /// Every tool of the table.
 #[must_use]
 pub fn describe_tools() -> Vec<ToolDescription> {
-    let rows = tool_rows();
-    rows.iter()
+    tool_rows()
+        .iter()
         .map(|row| ToolDescription {
             name: row.tool.name.to_string(),
             toolkit: toolkit_word(row.toolkit),

@@ -8,6 +8,8 @@ mod orchestration;
 mod row;
 mod schema;
 
+use std::sync::LazyLock;
+
 use domain::authority::Capability;
 use threads::ports::{OfferedTool, ToolAccess};
 use threads::service::ThreadManagementService;
@@ -18,15 +20,16 @@ pub use row::{EndpointKind, ToolCall, ToolFn, ToolRow};
 
 /// Every tool of the host, in the order clients see.
 #[must_use]
-pub fn tool_rows() -> Vec<ToolRow<ThreadManagementService>> {
-    orchestration::rows()
+pub fn tool_rows() -> &'static [ToolRow<ThreadManagementService>] {
+    static ROWS: LazyLock<Vec<ToolRow<ThreadManagementService>>> =
+        LazyLock::new(orchestration::rows);
+    &ROWS
 }
 
 /// Tools a credential with these capabilities is shown.
 #[must_use]
 pub fn offered_tools(capabilities: &[Capability]) -> Vec<OfferedTool> {
-    let rows = tool_rows();
-    let offered = rows
+    let offered = tool_rows()
         .iter()
         .filter(|row| row.is_at(EndpointKind::ProviderSession) && row.is_granted(capabilities));
     offered

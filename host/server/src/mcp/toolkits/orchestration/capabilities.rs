@@ -15,6 +15,7 @@ use super::super::row::{ToolCall, ToolRow};
 use super::modes::{InteractionModeWord, RuntimeModeWord};
 use super::{Hint, Hints, answer, row as tool_row};
 use crate::mcp::limits::BATCH_THREADS_MAX;
+use crate::mcp::tool_rows;
 
 const NAME: &str = "orchestrator_capabilities";
 const DESCRIPTION: &str = "\
@@ -209,8 +210,7 @@ struct Features {
 
 impl Features {
     fn of_this_build() -> Self {
-        let rows = super::rows();
-        let has = |name: &str| rows.iter().any(|row| row.tool.name == name);
+        let has = |name: &str| tool_rows().iter().any(|row| row.tool.name == name);
         Self {
             app_owned_subagents: has("delegate_task"),
             async_polling: has("task_status"),

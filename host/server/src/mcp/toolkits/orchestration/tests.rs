@@ -8,7 +8,7 @@ use crate::mcp::tool_rows;
 
 #[test]
 fn the_tools_clients_see() {
-    let tools: Vec<_> = tool_rows().into_iter().map(|row| row.tool).collect();
+    let tools: Vec<_> = tool_rows().iter().map(|row| row.tool.clone()).collect();
     insta::assert_json_snapshot!("tools_list", ListToolsResult::with_all_items(tools));
 }
 
@@ -78,7 +78,7 @@ fn every_schema_is_an_object_that_refers_to_nothing() {
 
 #[test]
 fn the_list_of_tools_stays_cheap() {
-    let tools: Vec<_> = tool_rows().into_iter().map(|row| row.tool).collect();
+    let tools: Vec<_> = tool_rows().iter().map(|row| row.tool.clone()).collect();
     let list = serde_json::to_vec(&ListToolsResult::with_all_items(tools)).expect("json");
     assert!(
         list.len() / BYTES_PER_TOKEN <= TOOL_LIST_TOKENS_MAX,
