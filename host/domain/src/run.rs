@@ -104,6 +104,14 @@ pub enum RunStatus {
     RolledBack,
 }
 
+impl Run {
+    /// Somebody stopped it and its provider has not ended it yet.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        !self.status.is_terminal() && matches!(self.reason, Some(EndReason::Stopped(_)))
+    }
+}
+
 impl RunStatus {
     /// Every status.
     pub const ALL: [Self; 10] = [

@@ -5,7 +5,8 @@ use crate::error::{Denial, DenialCode};
 use crate::ids::{RunId, TaskId, ThreadId, TransferId};
 use crate::item::{ItemKind, ItemStatus};
 use crate::limits::{
-    ACTIVE_CHILDREN_MAX, ACTIVE_THREADS_MAX, DERIVED_TITLE_UNITS_MAX, TITLE_UNITS_MAX,
+    ACTIVE_CHILDREN_MAX, ACTIVE_THREADS_MAX, DELEGATION_DEPTH_MAX, DERIVED_TITLE_UNITS_MAX,
+    TITLE_UNITS_MAX,
 };
 use crate::message::{CreatedBy, CreationSource, Provenance};
 use crate::modes::{InteractionMode, Modes, RuntimeMode};
@@ -97,8 +98,9 @@ fn live_parent<V: View>(
         return Ok(None);
     }
     let run = draft.active_run_of(&parent.id)?;
+    // What a stopped turn still starts would outlive the stop.
     Ok(run
-        .filter(|run| run.provider_instance_id == wanted.caller_instance_id)
+        .filter(|run| run.provider_instance_id == wanted.caller_instance_id && !run.is_stopping())
         .map(|run| (parent, run)))
 }
 
@@ -115,18 +117,40 @@ fn check_texts(wanted: &Delegate) -> Result<(), Denial> {
     }
 }
 
-/// The child's modes: never broader than the parent's, and offered by its provider.
+/// The child's modes: never broader than the parent's, and offered by its provider. Both escalations are
+/// refused before what the provider lacks is looked at.
 pub(super) fn child_modes(parent: Modes, wanted: &Delegate) -> Result<Modes, Denial> {
+    if let Some(mode) = wanted.runtime_mode
+        && mode > parent.runtime
+    {
+        return Err(Denial::new(
+            DenialCode::RuntimeModeEscalationDenied,
+            format!(
+                "This thread works in {}: a child can't work in {}.",
+                parent.runtime.word(),
+                mode.word()
+            ),
+        ));
+    }
+    if let Some(mode) = wanted.interaction_mode
+        && mode > parent.interaction
+    {
+        return Err(Denial::new(
+            DenialCode::InteractionModeEscalationDenied,
+            format!(
+                "This thread works in {} mode: a child can't work in {} mode.",
+                parent.interaction.word(),
+                mode.word()
+            ),
+        ));
+    }
+    let target = &wanted.target;
     Ok(Modes {
-        runtime: runtime_mode(
-            parent.runtime,
-            wanted.runtime_mode,
-            &wanted.target.runtime_modes,
-        )?,
+        runtime: runtime_mode(parent.runtime, wanted.runtime_mode, &target.runtime_modes)?,
         interaction: interaction_mode(
             parent.interaction,
             wanted.interaction_mode,
-            &wanted.target.interaction_modes,
+            &target.interaction_modes,
         )?,
     })
 }
@@ -136,30 +160,18 @@ fn runtime_mode(
     explicit: Option<RuntimeMode>,
     offered: &[RuntimeMode],
 ) -> Result<RuntimeMode, Denial> {
-    if let Some(mode) = explicit {
-        if mode > parent {
-            return Err(Denial::new(
-                DenialCode::RuntimeModeEscalationDenied,
-                format!(
-                    "This thread works in {}: a child can't work in {}.",
-                    parent.word(),
-                    mode.word()
-                ),
-            ));
-        }
-        if !offered.is_empty() && !offered.contains(&mode) {
-            let words: Vec<&str> = offered.iter().map(|m| m.word()).collect();
-            return Err(not_offered(mode.word(), &words));
-        }
-        return Ok(mode);
+    if offered.is_empty() {
+        return Ok(explicit.unwrap_or(parent));
     }
-    // An inherited mode the provider lacks steps down: it would silently run as its most careful one.
-    let within = offered.iter().copied().filter(|mode| *mode <= parent).max();
-    Ok(if offered.is_empty() {
-        parent
-    } else {
-        within.unwrap_or(RuntimeMode::ApprovalRequired)
-    })
+    match explicit {
+        Some(mode) if offered.contains(&mode) => Ok(mode),
+        Some(mode) => {
+            let words: Vec<&str> = offered.iter().map(|m| m.word()).collect();
+            Err(not_offered(mode.word(), &words))
+        }
+        // An inherited mode the provider lacks steps down: it would silently run as its most careful one.
+        None => Ok(broadest(offered, parent).unwrap_or(RuntimeMode::ApprovalRequired)),
+    }
 }
 
 fn interaction_mode(
@@ -167,22 +179,23 @@ fn interaction_mode(
     explicit: Option<InteractionMode>,
     offered: &[InteractionMode],
 ) -> Result<InteractionMode, Denial> {
-    let mode = explicit.unwrap_or(parent);
-    if mode > parent {
-        return Err(Denial::new(
-            DenialCode::InteractionModeEscalationDenied,
-            format!(
-                "This thread works in {} mode: a child can't work in {} mode.",
-                parent.word(),
-                mode.word()
-            ),
-        ));
+    if offered.is_empty() {
+        return Ok(explicit.unwrap_or(parent));
     }
-    if !offered.is_empty() && !offered.contains(&mode) {
+    let found = match explicit {
+        Some(mode) => offered.contains(&mode).then_some(mode),
+        None => broadest(offered, parent),
+    };
+    // Below `plan` there is nothing to step down to: a provider that can't plan would work.
+    found.ok_or_else(|| {
         let words: Vec<&str> = offered.iter().map(|m| m.word()).collect();
-        return Err(not_offered(mode.word(), &words));
-    }
-    Ok(mode)
+        not_offered(explicit.unwrap_or(parent).word(), &words)
+    })
+}
+
+/// The broadest offered mode that is not above the parent's.
+fn broadest<M: Copy + Ord>(offered: &[M], parent: M) -> Option<M> {
+    offered.iter().copied().filter(|mode| *mode <= parent).max()
 }
 
 fn not_offered(mode: &str, offered: &[&str]) -> Denial {
@@ -200,6 +213,8 @@ fn check_room<V: View>(
     parent: &Thread,
     depth_max: u32,
 ) -> Result<Result<(), Denial>, V::Fault> {
+    // A stop goes no deeper than this.
+    let depth_max = depth_max.min(DELEGATION_DEPTH_MAX);
     let depth = parent.lineage.depth + 1;
     if depth > depth_max {
         refuse!(

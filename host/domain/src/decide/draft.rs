@@ -2,6 +2,7 @@
 //!
 //! Rules read and write here; nothing reaches the store before the command is decided.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::effect::Effect;
@@ -30,6 +31,7 @@ pub(super) struct Draft<'v, V: View> {
     requests: BTreeMap<RequestId, Request>,
     tasks: BTreeMap<TaskId, Task>,
     unsettled: BTreeSet<ThreadId>,
+    unsettled_by_depth: BTreeSet<(Reverse<u32>, ThreadId)>,
     events: Vec<Event>,
     effects: Vec<Effect>,
 }
@@ -53,6 +55,7 @@ impl<'v, V: View> Draft<'v, V> {
             requests: BTreeMap::new(),
             tasks: BTreeMap::new(),
             unsettled: BTreeSet::new(),
+            unsettled_by_depth: BTreeSet::new(),
             events: Vec::new(),
             effects: Vec::new(),
         }
@@ -108,8 +111,16 @@ impl<'v, V: View> Draft<'v, V> {
         self.unsettled.insert(id.clone());
     }
 
-    pub(super) fn next_unsettled(&mut self) -> Option<ThreadId> {
-        self.unsettled.pop_first()
+    /// The deepest thread to look after. Ends travel upwards: a parent's turn comes after all its children,
+    /// so that one command wakes it once.
+    pub(super) fn next_unsettled(&mut self) -> Result<Option<ThreadId>, V::Fault> {
+        while let Some(id) = self.unsettled.pop_first() {
+            if let Some(thread) = self.thread(&id)? {
+                self.unsettled_by_depth
+                    .insert((Reverse(thread.lineage.depth), id));
+            }
+        }
+        Ok(self.unsettled_by_depth.pop_first().map(|(_, id)| id))
     }
 
     // ---------------------------------------------------------------- runs

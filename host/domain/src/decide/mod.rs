@@ -100,7 +100,7 @@ pub fn decide<V: View>(view: &V, command: &Command, moment: Moment) -> Decided<V
         Ok(answer) => answer,
         Err(denial) => return Ok(Err(denial)),
     };
-    while let Some(thread_id) = draft.next_unsettled() {
+    while let Some(thread_id) = draft.next_unsettled()? {
         settle::settle(&mut draft, &thread_id)?;
     }
     let (events, effects) = draft.into_parts();

@@ -14,14 +14,15 @@ pub fn work_state(child: &Thread, open_runs: &[Run], own_tasks: &[Task]) -> Work
     if works {
         return WorkState::Working;
     }
-    let owes = own_tasks.iter().any(|task| match &task.delivery {
-        Some(delivery) => {
-            matches!(
-                delivery.state,
-                DeliveryState::Pending | DeliveryState::Claimed
-            )
-        }
-        None => task.result.is_none(),
+    // A stopped child is told to nobody and still works until its provider has ended it.
+    let owes = own_tasks.iter().any(|task| {
+        task.result.is_none()
+            || task.delivery.as_ref().is_some_and(|delivery| {
+                matches!(
+                    delivery.state,
+                    DeliveryState::Pending | DeliveryState::Claimed
+                )
+            })
     });
     if owes || !child.background.is_empty() {
         WorkState::WaitingForChildren

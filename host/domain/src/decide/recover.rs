@@ -1,7 +1,5 @@
 //! The host came up: every agent of its last life is gone.
 
-use std::collections::BTreeSet;
-
 use crate::command::Answer;
 use crate::provider_event::SessionEnd;
 use crate::request::RequestStatus;
@@ -11,12 +9,16 @@ use crate::view::View;
 
 use super::Ruled;
 use super::draft::Draft;
+use super::report::let_go;
 use super::settle::end_run;
 
 /// Ends what had an agent, then lets the queues go on: a parent is woken once for all its ended tasks,
 /// and a prompt that was handed to an agent is never handed to another by itself.
 pub(super) fn recover<V: View>(draft: &mut Draft<'_, V>) -> Ruled<V> {
     for mut session in draft.view.open_sessions()? {
+        for thread_id in std::mem::take(&mut session.threads) {
+            let_go(draft, &session.id, &thread_id)?;
+        }
         session.ended = Some(SessionEnded {
             at: draft.now(),
             end: SessionEnd::Failed,
@@ -31,9 +33,8 @@ pub(super) fn recover<V: View>(draft: &mut Draft<'_, V>) -> Ruled<V> {
         request.resolved_at = Some(draft.now());
         draft.put_request(request);
     }
-    let mut threads = BTreeSet::new();
     for run in draft.view.open_runs()? {
-        threads.insert(run.thread_id.clone());
+        draft.settle_later(&run.thread_id);
         if run.status != RunStatus::Queued {
             // A stop that was under way when the host died has reached its aim.
             let reason = match run.reason.clone() {
@@ -42,15 +43,6 @@ pub(super) fn recover<V: View>(draft: &mut Draft<'_, V>) -> Ruled<V> {
             };
             end_run(draft, &run.id, RunStatus::Interrupted, Some(reason))?;
         }
-    }
-    for thread_id in threads {
-        if let Some(mut thread) = draft.thread(&thread_id)?
-            && !thread.background.is_empty()
-        {
-            thread.background.clear();
-            draft.put_thread(thread);
-        }
-        draft.settle_later(&thread_id);
     }
     Ok(Ok(Answer::Done))
 }

@@ -3,14 +3,14 @@
 
 use crate::command::Answer;
 use crate::event::{Event, ItemText};
-use crate::ids::{MessageId, RunId, ThreadId};
+use crate::ids::{MessageId, ProviderSessionId, RunId, ThreadId};
 use crate::item::{Item, ItemKind, ItemOrigin, ItemStatus};
 use crate::message::{CreatedBy, CreationSource, Message, Provenance, Role};
 use crate::provider_event::{
     Failure, ProviderEvent, ProviderItem, ProviderReport, SessionEnd, TurnOutcome,
 };
 use crate::request::{Request, RequestStatus};
-use crate::run::{EndReason, RunPurpose, RunStatus};
+use crate::run::{EndReason, QueueState, Run, RunPurpose, RunStatus};
 use crate::session::{ProcessRecord, ProviderSession, SessionEnded};
 use crate::task::DeliveryState;
 use crate::thread::{NativeThread, Thread};
@@ -19,7 +19,7 @@ use crate::view::View;
 use super::Ruled;
 use super::create::queue_run;
 use super::draft::Draft;
-use super::settle::{end_run, mark_claimed};
+use super::settle::{closed_with, end_run, mark_claimed};
 
 pub(super) fn report<V: View>(draft: &mut Draft<'_, V>, report: &ProviderReport) -> Ruled<V> {
     match &report.event {
@@ -65,12 +65,12 @@ pub(super) fn report<V: View>(draft: &mut Draft<'_, V>, report: &ProviderReport)
             turn_ended(draft, run_id, outcome, native_point.clone())?;
         }
         ProviderEvent::SteerEnded {
+            run_id,
             message_id,
             refusal,
-            ..
         } => {
             if let Some(failure) = refusal {
-                steer_refused(draft, message_id, failure)?;
+                steer_refused(draft, run_id, message_id, failure)?;
             }
         }
         ProviderEvent::Item(item) => put_provider_item(draft, report, item)?,
@@ -124,6 +124,7 @@ fn session_of<V: View>(
         .unwrap_or_else(|| ProviderSession {
             id: report.session_id.clone(),
             instance_id: report.instance_id.clone(),
+            threads: Vec::new(),
             processes: Vec::new(),
             created_at: draft.now(),
             ended: None,
@@ -135,8 +136,9 @@ fn attached<V: View>(
     report: &ProviderReport,
     thread_id: &ThreadId,
 ) -> Result<(), V::Fault> {
-    if draft.view.session(&report.session_id)?.is_none() {
-        let session = session_of(draft, report)?;
+    let mut session = session_of(draft, report)?;
+    if !session.threads.contains(thread_id) {
+        session.threads.push(thread_id.clone());
         draft.put_session(session);
     }
     if let Some(mut thread) = draft.thread(thread_id)? {
@@ -151,8 +153,22 @@ fn detached<V: View>(
     report: &ProviderReport,
     thread_id: &ThreadId,
 ) -> Result<(), V::Fault> {
+    let mut session = session_of(draft, report)?;
+    if session.threads.contains(thread_id) {
+        session.threads.retain(|held| held != thread_id);
+        draft.put_session(session);
+    }
+    let_go(draft, &report.session_id, thread_id)
+}
+
+/// What a session did for a thread beyond its turns ends when the session lets go of it.
+pub(super) fn let_go<V: View>(
+    draft: &mut Draft<'_, V>,
+    session_id: &ProviderSessionId,
+    thread_id: &ThreadId,
+) -> Result<(), V::Fault> {
     if let Some(mut thread) = draft.thread(thread_id)?
-        && thread.session_id.as_ref() == Some(&report.session_id)
+        && thread.session_id.as_ref() == Some(session_id)
     {
         thread.session_id = None;
         thread.background.clear();
@@ -169,6 +185,9 @@ fn session_ended<V: View>(
     end: SessionEnd,
 ) -> Result<(), V::Fault> {
     let mut session = session_of(draft, report)?;
+    for thread_id in std::mem::take(&mut session.threads) {
+        let_go(draft, &report.session_id, &thread_id)?;
+    }
     session.processes.clear();
     session.ended = Some(SessionEnded {
         at: draft.now(),
@@ -222,7 +241,7 @@ fn turn_ended<V: View>(
     let Some(mut run) = draft.run(run_id)? else {
         return Ok(());
     };
-    if run.status.is_terminal() {
+    if !run.status.is_active() {
         return Ok(());
     }
     let stopped = match &run.reason {
@@ -257,13 +276,17 @@ fn turn_ended<V: View>(
     end_run(draft, run_id, status, reason)
 }
 
-/// A message that could not join the running turn becomes a run of its own.
+/// A message that could not join the running turn becomes a run of its own, once: it then belongs to that run.
 fn steer_refused<V: View>(
     draft: &mut Draft<'_, V>,
+    steered: &RunId,
     message_id: &MessageId,
     failure: &Failure,
 ) -> Result<(), V::Fault> {
-    let Some(message) = draft.message(message_id)? else {
+    let Some(message) = draft
+        .message(message_id)?
+        .filter(|message| message.run_id.as_ref() == Some(steered))
+    else {
         return Ok(());
     };
     if let Some(mut thread) = draft.thread(&message.thread_id)? {
@@ -275,7 +298,17 @@ fn steer_refused<V: View>(
         );
         draft.put_item(notice);
     }
-    queue_run(draft, message)?;
+    // It was sent before the stop of that turn: like the rest of the queue it waits for a person.
+    let stopped = draft
+        .run(steered)?
+        .is_some_and(|run| matches!(run.reason, Some(EndReason::Stopped(_))));
+    if let Some((_, run_id)) = queue_run(draft, message)?
+        && stopped
+        && let Some(mut run) = draft.run(&run_id)?
+    {
+        run.queue = QueueState::Held;
+        draft.put_run(run);
+    }
     Ok(())
 }
 
@@ -313,6 +346,12 @@ fn put_provider_item<V: View>(
     // A turn's end closed it; a late word from the provider does not open it again.
     if !item.status.is_closed() || told.status.is_closed() {
         item.status = told.status;
+    }
+    if let Some(run) = run_of(draft, &item)?
+        && run.status.is_terminal()
+        && !item.status.is_closed()
+    {
+        item.status = closed_with(run.status);
     }
     if item.kind == ItemKind::AssistantMessage
         && item.status == ItemStatus::Completed
@@ -359,6 +398,10 @@ fn append_text<V: View>(
             };
             let mut item = item_at(draft, thread, &origin, ItemKind::AssistantMessage)?;
             item.run_id = draft.active_run_of(thread_id)?.map(|run| run.id);
+            if item.run_id.is_none() {
+                // No turn's end will close it.
+                item.status = ItemStatus::Completed;
+            }
             draft.put_item(item.clone());
             item
         }
@@ -373,14 +416,18 @@ fn append_text<V: View>(
     Ok(())
 }
 
+fn run_of<V: View>(draft: &Draft<'_, V>, item: &Item) -> Result<Option<Run>, V::Fault> {
+    match &item.run_id {
+        Some(id) => draft.run(id),
+        None => Ok(None),
+    }
+}
+
 fn store_assistant_message<V: View>(
     draft: &mut Draft<'_, V>,
     item: &mut Item,
 ) -> Result<(), V::Fault> {
-    let run = match &item.run_id {
-        Some(id) => draft.run(id)?,
-        None => None,
-    };
+    let run = run_of(draft, item)?;
     let id = match &item.message_id {
         Some(id) => id.clone(),
         None => MessageId::from_random(draft.next_bits()),
@@ -423,6 +470,10 @@ fn open_request<V: View>(
     else {
         return Ok(());
     };
+    // An answered request must not open again because somebody speaks of it twice.
+    if draft.request(request_id)?.is_some() || draft.thread(thread_id)?.is_none() {
+        return Ok(());
+    }
     let run_over = match run_id {
         Some(id) => draft.run(id)?.is_none_or(|run| run.status.is_terminal()),
         None => false,

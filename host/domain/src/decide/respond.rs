@@ -4,7 +4,7 @@ use crate::command::{Answer, AnsweredBy};
 use crate::effect::Effect;
 use crate::error::{Denial, DenialCode};
 use crate::ids::RequestId;
-use crate::request::{Prompt, Question, QuestionAnswer, Reply, RequestStatus};
+use crate::request::{Approval, Choice, Prompt, Question, QuestionAnswer, Reply, RequestStatus};
 use crate::view::View;
 
 use super::draft::Draft;
@@ -56,7 +56,10 @@ pub(super) fn respond<V: View>(
 
 fn check_reply(prompt: &Prompt, reply: &Reply) -> Result<(), Denial> {
     match (prompt, reply) {
-        (Prompt::Approval(_), Reply::Decision { .. }) | (_, Reply::Dismissed(_)) => Ok(()),
+        (Prompt::Approval(approval), Reply::Decision { choice, .. }) => {
+            check_choice(approval, *choice)
+        }
+        (_, Reply::Dismissed(_)) => Ok(()),
         (Prompt::Questions(questions), Reply::Answers(answers)) => {
             check_answers(questions, answers)
         }
@@ -67,6 +70,18 @@ fn check_reply(prompt: &Prompt, reply: &Reply) -> Result<(), Denial> {
             Err(invalid("These are questions: answer them.".to_owned()))
         }
     }
+}
+
+fn check_choice(approval: &Approval, choice: Choice) -> Result<(), Denial> {
+    if approval.choices.is_empty() || approval.choices.contains(&choice) {
+        return Ok(());
+    }
+    let taken: Vec<&str> = approval.choices.iter().map(|c| c.word()).collect();
+    Err(invalid(format!(
+        "This approval does not take {}. It takes: {}.",
+        choice.word(),
+        taken.join(", ")
+    )))
 }
 
 fn check_answers(questions: &[Question], answers: &[QuestionAnswer]) -> Result<(), Denial> {

@@ -55,7 +55,7 @@ pub(super) fn send_message<V: View>(draft: &mut Draft<'_, V>, send: &SendMessage
     let open = draft.open_runs_of(&thread.id)?;
     let running = open
         .iter()
-        .rfind(|run| run.status == RunStatus::Running)
+        .rfind(|run| run.status == RunStatus::Running && !run.is_stopping())
         .cloned();
     match (send.mode, running) {
         (SendMode::Auto | SendMode::Steer, Some(run)) if send.steering == Steering::Native => {

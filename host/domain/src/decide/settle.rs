@@ -298,10 +298,13 @@ fn return_wake<V: View>(draft: &mut Draft<'_, V>, run: &Run) -> Result<(), V::Fa
     let Some(message) = draft.message(&run.message_id)? else {
         return Ok(());
     };
-    let state = match run.status {
-        RunStatus::Cancelled => DeliveryState::Pending,
+    // The host died between the commit and the provider's word: nobody knows that it was told.
+    let cut_off = run.reason == Some(EndReason::HostRestarted) && run.started_at.is_none();
+    let state = if run.status == RunStatus::Cancelled || cut_off {
+        DeliveryState::Pending
+    } else {
         // The provider was tried and failed: telling again at once would try for ever.
-        _ => DeliveryState::Delivered,
+        DeliveryState::Delivered
     };
     for id in message.wakes.iter().flat_map(|wake| &wake.task_ids) {
         mark_claimed(draft, id, state)?;
@@ -330,13 +333,18 @@ pub(super) fn mark_claimed<V: View>(
     Ok(())
 }
 
-/// Providers leave items open when a turn is cut: the host closes them with the turn's outcome.
-fn close_items<V: View>(draft: &mut Draft<'_, V>, run: &Run) -> Result<(), V::Fault> {
-    let status = match run.status {
+/// What an item that was left open becomes when its turn ends so.
+pub(super) const fn closed_with(turn: RunStatus) -> ItemStatus {
+    match turn {
         RunStatus::Completed => ItemStatus::Completed,
         RunStatus::Failed => ItemStatus::Failed,
         _ => ItemStatus::Interrupted,
-    };
+    }
+}
+
+/// Providers leave items open when a turn is cut: the host closes them with the turn's outcome.
+fn close_items<V: View>(draft: &mut Draft<'_, V>, run: &Run) -> Result<(), V::Fault> {
+    let status = closed_with(run.status);
     for item in draft.view.open_items_of(&run.id)? {
         let mut item = draft.item(&item.id)?.unwrap_or(item);
         // A delegated task goes on after the turn that started it.

@@ -4,6 +4,7 @@ use crate::command::{Answer, CancelOutcome, CancelTask};
 use crate::effect::Effect;
 use crate::ids::ThreadId;
 use crate::limits::{DELEGATION_DEPTH_MAX, REASON_UNITS_MAX};
+use crate::request::RequestStatus;
 use crate::run::{EndReason, QueueState, RunPurpose, RunStatus};
 use crate::task::{Delivery, DeliveryState, Task};
 use crate::text::utf16_len;
@@ -165,11 +166,17 @@ fn stop_tree<V: View>(
             }
         }
     }
+    // An agent that is let go on with something now would do it after the stop.
+    for mut request in draft.still_pending(draft.view.pending_requests_of(thread_id)?) {
+        request.status = RequestStatus::Invalidated("the thread was stopped".to_owned());
+        request.resolved_at = Some(draft.now());
+        draft.put_request(request);
+    }
+    // Ended tasks too: a message may have started their child again.
     for task in draft.tasks_of(thread_id)? {
         let child = task.child_thread_id.clone();
-        let open = task.result.is_none();
         dispose(draft, task)?;
-        if open && depth < DELEGATION_DEPTH_MAX {
+        if depth < DELEGATION_DEPTH_MAX {
             met += stop_tree(draft, &child, reason, depth + 1)?;
         }
     }

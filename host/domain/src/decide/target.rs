@@ -139,12 +139,7 @@ fn model(
         return Ok(parent.model.model.clone());
     }
     // Another provider's own default is its first advertised model, or its own choice.
-    let preferred = snapshot
-        .models
-        .iter()
-        .find(|m| m.preferred)
-        .or(snapshot.models.first());
-    Ok(preferred.map(|m| m.id.clone()))
+    Ok(snapshot.models.first().map(|m| m.id.clone()))
 }
 
 fn options(

@@ -1,1 +1,26 @@
+//! The rules as specifications, one file for each family of commands, over an in-memory store.
+//!
+//! Every command of every test goes through [`world::World`], which checks after each one what must
+//! hold always ([`invariants`]).
 
+mod cancel;
+mod create;
+mod delegate;
+mod delegate_limits;
+mod invariants;
+mod map_view;
+mod modes;
+mod properties;
+mod publication;
+mod queue;
+mod recover;
+mod report;
+mod report_items;
+mod report_sessions;
+mod respond;
+mod send;
+mod stop;
+mod target;
+mod wake;
+mod wake_waves;
+mod world;

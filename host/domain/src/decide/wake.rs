@@ -69,6 +69,9 @@ pub(super) fn drop_from_wake<V: View>(
         .clone()
         .map(|wake| wake.task_ids)
         .unwrap_or_default();
+    if !left.contains(task_id) {
+        return Ok(());
+    }
     left.retain(|id| id != task_id);
     if left.is_empty() {
         end_run(
