@@ -1,7 +1,10 @@
 //! The `weft` program: configuration, command line, local socket, MCP endpoint and the wiring between them.
 #![forbid(unsafe_code)]
 
+pub mod cli;
 pub mod config;
 pub mod credentials;
+pub mod local;
 pub mod mcp;
+pub mod plugins;
 pub mod scripted_agent;

@@ -39,6 +39,8 @@ settings! {
     CREDENTIAL_LIFE_DAYS_DEFAULT = 7, "days", "decision 13";
     /// Longest life an operator may set.
     CREDENTIAL_LIFE_DAYS_MAX = 30, "days", "a bearer that lives a month is found in more backups than one that lives a week";
+    /// Longest idle time of a session's thread.
+    IDLE_MINUTES_MAX = 1440, "minutes", "a day; a thread let go is taken up again with the next message";
     /// Most bytes of the configuration file.
     CONFIG_BYTES_MAX = 1_048_576, "bytes", "a file written by hand is a thousandth of this; a device or a log is not";
     /// Most provider instances.

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
 pub use model::{
-    Config, CredentialConfig, DefaultsConfig, DriverConfig, DriversConfig, Enablement, FileGrant,
+    Config, CredentialConfig, DefaultsConfig, DriverConfig, DriversConfig, Enablement,
     GrantsConfig, LimitsConfig, McpConfig, ProviderConfig,
 };
 pub use problem::{ConfigError, Problem};

@@ -75,6 +75,8 @@ pub struct DefaultsConfig {
 pub struct DriversConfig {
     /// Folder with `KIND.wasm` files; `None`: beside the program.
     pub folder: Option<PathBuf>,
+    /// Minutes until an idle thread is let go; `None`: the driver runtime's own.
+    pub idle_minutes: Option<u64>,
     /// What the operator said about single drivers.
     pub kinds: BTreeMap<DriverKind, DriverConfig>,
 }
@@ -144,33 +146,14 @@ pub struct ProviderConfig {
 }
 
 /// What a driver may ask for on behalf of one instance.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct GrantsConfig {
-    /// Logical program to absolute path, besides `agent`.
-    pub programs: BTreeMap<String, PathBuf>,
-    /// Variables the driver may set beyond those it declares as required.
-    pub env: Vec<String>,
-    /// Files.
-    pub files: FileGrant,
-}
-
-impl Default for GrantsConfig {
-    fn default() -> Self {
-        Self {
-            programs: BTreeMap::new(),
-            env: Vec::new(),
-            files: FileGrant::SessionFolder,
-        }
-    }
-}
-
-/// Where a driver may write files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileGrant {
-    /// Into its session's private folder.
-    SessionFolder,
-    /// Nowhere.
-    Nowhere,
+    /// Names of command lines; `None`: all the driver declares.
+    pub spawn: Option<Vec<String>>,
+    /// Names of variables; `None`: all the driver declares.
+    pub environment: Option<Vec<String>>,
+    /// Logical program to its command, besides `agent`.
+    pub programs: BTreeMap<String, Vec<String>>,
 }
 
 /// Bounds the operator changes; `None`: the driver runtime's own default.

@@ -6,7 +6,7 @@ use std::path::Path;
 use domain::ids::{DriverKind, ProviderInstanceId};
 
 use super::limits::{PROVIDER_ID_CHARS_MAX, PROVIDERS_MAX, THREADS_PER_SESSION_MAX};
-use super::model::{Enablement, FileGrant, GrantsConfig, LimitsConfig, ProviderConfig};
+use super::model::{Enablement, GrantsConfig, LimitsConfig, ProviderConfig};
 use super::reader::Table;
 use super::secrets::SecretSource;
 use super::{paths, read};
@@ -89,7 +89,7 @@ fn read_one(table: &Table<'_>, base: &Path, remarks: &mut Remarks) -> Option<Pro
             )
             .and_then(|threads| u32::try_from(threads).ok()),
         settings: settings(table),
-        grants: grants(table, base),
+        grants: grants(table),
         limits: read::limits(table),
     };
     id.and(driver).and(command).map(|_| provider)
@@ -248,7 +248,7 @@ fn settings(table: &Table<'_>) -> serde_json::Map<String, serde_json::Value> {
     }
 }
 
-fn grants(table: &Table<'_>, base: &Path) -> GrantsConfig {
+fn grants(table: &Table<'_>) -> GrantsConfig {
     let grants = table.table("grants", "providers.grants", "providers.grants");
     let mut programs = BTreeMap::new();
     if let Some(table) = grants.open_table("programs", "providers.grants.programs") {
@@ -256,23 +256,25 @@ fn grants(table: &Table<'_>, base: &Path) -> GrantsConfig {
             if name == "agent" {
                 table.problem(name, "the agent itself is named by `command`");
             }
-            if let Some(path) = read::path(&table, name, base) {
-                programs.insert(name.to_owned(), path);
+            let words = table.texts(name).unwrap_or_default();
+            let words: Vec<String> = words.into_iter().map(|word| word.value).collect();
+            if words.first().is_none_or(String::is_empty) {
+                table.problem(
+                    name,
+                    "allowed: a program and its first words, as [\"/usr/bin/node\"]",
+                );
             }
+            programs.insert(name.to_owned(), words);
         }
     }
+    let names = |key: &str| {
+        let names = grants.texts(key)?;
+        Some(names.into_iter().map(|name| name.value).collect())
+    };
     GrantsConfig {
+        spawn: names("spawn"),
+        environment: names("environment"),
         programs,
-        env: variable_names(&grants, "env"),
-        files: grants
-            .word(
-                "files",
-                &[
-                    ("session-folder", FileGrant::SessionFolder),
-                    ("none", FileGrant::Nowhere),
-                ],
-            )
-            .unwrap_or(FileGrant::SessionFolder),
     }
 }
 

@@ -11,8 +11,8 @@ use domain::modes::{InteractionMode, Modes, RuntimeMode};
 
 use super::limits::{
     CREDENTIAL_IDLE_HOURS_DEFAULT, CREDENTIAL_IDLE_HOURS_MAX, CREDENTIAL_LIFE_DAYS_DEFAULT,
-    CREDENTIAL_LIFE_DAYS_MAX, KEEP_ALIVE_S_DEFAULT, KEEP_ALIVE_S_MAX, LIMIT_ACTIONS_MAX,
-    LIMIT_BYTES_MAX, LIMIT_BYTES_MIN, LIMIT_CALL_MS_MAX, LIMIT_PROCESSES_MAX,
+    CREDENTIAL_LIFE_DAYS_MAX, IDLE_MINUTES_MAX, KEEP_ALIVE_S_DEFAULT, KEEP_ALIVE_S_MAX,
+    LIMIT_ACTIONS_MAX, LIMIT_BYTES_MAX, LIMIT_BYTES_MIN, LIMIT_CALL_MS_MAX, LIMIT_PROCESSES_MAX,
     LISTEN_ADDRESS_DEFAULT, MCP_SERVER_NAME_DEFAULT, PORT_DEFAULT,
 };
 use super::model::{
@@ -123,10 +123,12 @@ fn origins(table: &Table<'_>) -> Vec<String> {
             .strip_prefix("http://")
             .or_else(|| origin.value.strip_prefix("https://"))
             .unwrap_or_default();
-        if rest.is_empty() || rest.contains(['/', '*', ' ', '@']) {
+        // `:*` stands for any port; no other pattern is known.
+        let plain = rest.strip_suffix(":*").unwrap_or(rest);
+        if plain.is_empty() || plain.contains(['/', '*', ' ', '@']) {
             table.problem(
                 "allowed_origins",
-                "allowed: scheme and host, for example \"http://localhost:3000\", no path, no pattern",
+                "allowed: scheme and host, for example \"http://localhost:3000\", no path; \":*\" is any port",
             );
         }
         origins.push(origin.value);
@@ -204,16 +206,17 @@ pub(super) fn drivers(top: &Table<'_>, base: &Path) -> DriversConfig {
     };
     let mut drivers = DriversConfig {
         folder: path(&table, "folder", base),
+        idle_minutes: table.number("idle_minutes", 1..=IDLE_MINUTES_MAX, "minutes"),
         kinds: BTreeMap::new(),
     };
     for kind in table.keys() {
-        if kind == "folder" {
+        if kind == "folder" || kind == "idle_minutes" {
             continue;
         }
         if !is_table(&table, kind) {
-            let hint = near_miss(kind, &["folder"]).map_or_else(
+            let hint = near_miss(kind, &["folder", "idle_minutes"]).map_or_else(
                 || {
-                    "known here: `folder`, and a table for each driver, as [drivers.codex]"
+                    "known here: `folder`, `idle_minutes`, and a table for each driver, as [drivers.codex]"
                         .to_owned()
                 },
                 |near| format!("did you mean `{near}`?"),

@@ -134,6 +134,12 @@ pub const KEYS: &[Key] = &[
         "`drivers` beside the program",
     ),
     key(
+        "drivers",
+        "idle_minutes",
+        "Minutes without work after which a session's thread is let go, 1 to 1440.",
+        "30",
+    ),
+    key(
         "drivers.KIND",
         "enabled",
         "`true` or `false`: whether this driver is loaded.",
@@ -232,21 +238,21 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "providers.grants",
+        "spawn",
+        "Names of the command lines the driver may use, as `weft driver list --json` shows them.",
+        "every command line it declares",
+    ),
+    key(
+        "providers.grants",
+        "environment",
+        "Names of the variables it may set or be passed, among those it declares.",
+        "every variable it declares",
+    ),
+    key(
+        "providers.grants",
         "programs",
-        "Table: logical program to its path, besides `agent`, which is `command`.",
-        "none",
-    ),
-    key(
-        "providers.grants",
-        "env",
-        "Names of variables the driver may set beyond those it declares as required.",
-        "none",
-    ),
-    key(
-        "providers.grants",
-        "files",
-        "`session-folder` or `none`: whether the driver may write files into its session's folder.",
-        "`session-folder`: private, 0600, removed at the end",
+        "Table: logical program to its command, a list of words. `agent` is `command` and stands elsewhere.",
+        "none but `agent`",
     ),
     key(
         "limits",

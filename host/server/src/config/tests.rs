@@ -6,7 +6,7 @@ use domain::authority::Capability;
 use domain::ids::{DriverKind, ProviderInstanceId};
 use domain::modes::RuntimeMode;
 
-use super::{Config, ConfigError, Enablement, FileGrant, SecretSource, schema};
+use super::{Config, ConfigError, Enablement, SecretSource, schema};
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
     // Every text names a data folder, so that no test depends on the environment.
@@ -68,8 +68,8 @@ fn an_unknown_key_is_told_with_its_table_its_line_and_the_near_miss() {
             "line 4: [[providers]] `envfromhost`: no such key; did you mean `env_from_host`?",
         ),
         (
-            "[[providers]]\nid = \"a\"\ndriver = \"codex\"\n[providers.grants]\nfile = \"none\"",
-            "line 5: [providers.grants] `file`: no such key; did you mean `files`?",
+            "[[providers]]\nid = \"a\"\ndriver = \"codex\"\n[providers.grants]\nspwan = []",
+            "line 5: [providers.grants] `spwan`: no such key; did you mean `spawn`?",
         ),
         (
             "provider = 1",
@@ -117,7 +117,7 @@ fn a_wrong_value_is_told_with_what_is_allowed() {
         ),
         (
             "[mcp]\nallowed_origins = [\"*\"]",
-            "line 2: [mcp] `allowed_origins`: allowed: scheme and host, for example \"http://localhost:3000\", no path, no pattern",
+            "line 2: [mcp] `allowed_origins`: allowed: scheme and host, for example \"http://localhost:3000\", no path; \":*\" is any port",
         ),
         (
             "[mcp]\nallowed_hosts = [\"*\"]",
@@ -291,8 +291,8 @@ threads_per_session = 2
 settings = { effort = "high", list = [1, true] }
 secrets = { TOKEN = { file = "token" } }
 [providers.grants]
-files = "none"
-programs = { node = "/usr/bin/node" }
+spawn = ["serve"]
+programs = { node = ["/usr/bin/node"] }
 "#,
     )
     .unwrap();
@@ -329,7 +329,8 @@ programs = { node = "/usr/bin/node" }
         provider.secrets["TOKEN"],
         SecretSource::File(PathBuf::from("/etc/weft/token"))
     );
-    assert_eq!(provider.grants.files, FileGrant::Nowhere);
+    assert_eq!(provider.grants.spawn, Some(vec!["serve".to_owned()]));
+    assert_eq!(provider.grants.programs["node"], ["/usr/bin/node"]);
     assert_eq!(provider.threads_per_session, Some(2));
     assert_eq!(
         serde_json::Value::Object(provider.settings.clone()),
