@@ -1,6 +1,7 @@
 //! One thread: its place in the script, and the turns that play it.
 
 mod turn;
+mod wait;
 
 use std::collections::HashSet;
 
