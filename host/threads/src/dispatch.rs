@@ -37,10 +37,16 @@ impl Dispatcher {
     /// Hands over effects until the writer ends.
     pub(crate) async fn run(mut self) {
         let mut committed = Vec::new();
-        while self.effects.recv_many(&mut committed, EFFECTS_AT_ONCE_MAX).await > 0 {
+        while self
+            .effects
+            .recv_many(&mut committed, EFFECTS_AT_ONCE_MAX)
+            .await
+            > 0
+        {
             if let Err(fault) = self.hand_over(committed.drain(..)) {
                 // A run that is never started would hang for ever. The next start settles it.
-                self.health.poison(Poison::Broken(format!("an effect can't be done: {fault}")));
+                self.health
+                    .poison(Poison::Broken(format!("an effect can't be done: {fault}")));
                 return;
             }
         }

@@ -104,6 +104,7 @@ impl Journal {
             store_id,
             ends,
             left_behind,
+            source,
         } = opened;
         let health = Health::new();
         let changes = Changes::new(ends.sequence);
@@ -112,8 +113,10 @@ impl Journal {
         let (committed, effects) = mpsc::channel(EFFECT_QUEUE_MAX);
         let handed_over = Arc::new(AtomicU64::new(ends.effect));
         let database = Arc::new(database);
+        let store = Store::new(Arc::clone(&database), source);
         let parts = Parts {
             entries,
+            store: store.clone(),
             clock,
             ids,
             changes: changes.clone(),
@@ -124,7 +127,7 @@ impl Journal {
         Self {
             handles: Handles {
                 writer,
-                store: Store::new(Arc::clone(&database)),
+                store,
                 changes,
                 health,
             },
@@ -199,14 +202,16 @@ impl Journal {
         // Clones of it end the taking of reports when they are gone; this one must not keep it up.
         drop(reports);
         let (settled, settling) = oneshot::channel();
-        let thread = std::thread::Builder::new().name("journal".to_owned()).spawn(move || {
-            let recovered = writer.recover();
-            let goes_on = matches!(recovered, Ok(Ok(())));
-            drop(settled.send(recovered));
-            if goes_on {
-                writer.run();
-            }
-        })?;
+        let thread = std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || {
+                let recovered = writer.recover();
+                let goes_on = matches!(recovered, Ok(Ok(())));
+                drop(settled.send(recovered));
+                if goes_on {
+                    writer.run();
+                }
+            })?;
         // Before the answer is waited for: settling may bring more effects than their queue holds.
         // They come after the commit, so nothing is handed over unsettled.
         let dispatcher = Dispatcher {
@@ -226,7 +231,12 @@ impl Journal {
             }
         }
         let ingest = task::spawn(ingest::run(incoming, handles.writer.clone()));
-        Ok(Running { handles, ingest, dispatch, thread })
+        Ok(Running {
+            handles,
+            ingest,
+            dispatch,
+            thread,
+        })
     }
 }
 

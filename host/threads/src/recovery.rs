@@ -12,7 +12,7 @@ use redb::{Builder, Database, DatabaseError, Durability, ReadableDatabase, Reada
 
 use crate::clock::IdSource;
 use crate::limits::STORE_CACHE_BYTES_MAX;
-use crate::store::{Ends, ReadTables, State, StoreError, Tables};
+use crate::store::{Ends, OpenSource, ReadTables, State, StoreError, Tables};
 
 /// Only the owner may read a journal: it holds everything agents and people said.
 const PRIVATE: u32 = 0o600;
@@ -63,6 +63,7 @@ pub(crate) struct Opened {
     pub(crate) store_id: String,
     pub(crate) ends: Ends,
     pub(crate) left_behind: Vec<ProviderSession>,
+    pub(crate) source: OpenSource,
 }
 
 /// Opens the file, makes it if there is none, and migrates it after a backup.
@@ -89,20 +90,37 @@ pub(crate) fn open(path: &Path, ids: &dyn IdSource) -> Result<Opened, OpenError>
     for step in migrations::migrate(&database).map_err(migrate)? {
         tracing::info!(schema = step.schema, step = step.name, "journal migrated");
     }
-    examine(database, ids).map_err(|source| OpenError::Damaged {
+    let file = path.to_owned();
+    let source: OpenSource = Box::new(move || Ok(Box::new(File::open(&file)?)));
+    examine(database, source, ids).map_err(|source| OpenError::Damaged {
         path: path.to_owned(),
         source,
     })
 }
 
+/// Makes the file if there is none. Its name is durable before anything in it is.
 fn make_private(path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
     OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(false)
         .mode(PRIVATE)
         .open(path)?;
-    Ok(())
+    sync_folder_of(path)
+}
+
+/// Makes the names in the folder of a file durable.
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    match path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => File::open(".")?.sync_all(),
+    }
 }
 
 fn open_file(path: &Path) -> Result<Database, OpenError> {
@@ -135,18 +153,17 @@ fn back_up(path: &Path, schema: u32) -> io::Result<()> {
     std::fs::copy(path, &unfinished)?;
     File::open(&unfinished)?.sync_all()?;
     std::fs::rename(&unfinished, &target)?;
-    if let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        File::open(folder)?.sync_all()?;
-    }
+    sync_folder_of(&target)?;
     tracing::info!(backup = %target.display(), schema, "journal backed up before its migration");
     Ok(())
 }
 
 /// Reads what the host must know before it writes.
-pub(crate) fn examine(database: Database, ids: &dyn IdSource) -> Result<Opened, StoreError> {
+pub(crate) fn examine(
+    database: Database,
+    source: OpenSource,
+    ids: &dyn IdSource,
+) -> Result<Opened, StoreError> {
     let store_id = store_id(&database, ids)?;
     let state = State(ReadTables::new(database.begin_read()?));
     let ends = Ends::read(&state.0)?;
@@ -164,6 +181,7 @@ pub(crate) fn examine(database: Database, ids: &dyn IdSource) -> Result<Opened, 
         store_id,
         ends,
         left_behind,
+        source,
     })
 }
 

@@ -19,7 +19,12 @@ fn name(work: &ProviderWork) -> &'static str {
 }
 
 fn started(work: &ProviderWork) -> (&ThreadOpening, &RunId, &str) {
-    let ProviderWork::StartTurn { thread, run_id, text } = work else {
+    let ProviderWork::StartTurn {
+        thread,
+        run_id,
+        text,
+    } = work
+    else {
         panic!("a start was expected: {work:?}")
     };
     (thread, run_id, text)
@@ -38,7 +43,10 @@ async fn a_start_carries_the_prompt_and_what_a_session_needs() {
     assert_eq!(opening.instance_id, stored.provider_instance_id);
     assert_eq!(opening.workspace_path, "/src/a");
     assert_eq!(opening.modes, stored.modes);
-    assert_eq!((&opening.native, opening.conversation), (&None, Conversation::New));
+    assert_eq!(
+        (&opening.native, opening.conversation),
+        (&None, Conversation::New)
+    );
     host.stop().await;
 }
 
@@ -64,7 +72,14 @@ async fn the_second_turn_takes_the_conversation_up_again() {
         host.reports.send(report).await.unwrap();
     }
     let mut feed = host.running.changes().feed();
-    while !host.reader().run(&run).unwrap().unwrap().status.is_terminal() {
+    while !host
+        .reader()
+        .run(&run)
+        .unwrap()
+        .unwrap()
+        .status
+        .is_terminal()
+    {
         feed.past(host.reader().sequence().unwrap()).await.unwrap();
     }
     host.submit(send(&thread, "two")).await.unwrap();
@@ -83,7 +98,10 @@ async fn a_first_turn_that_was_never_accepted_leaves_the_conversation_new() {
     let (thread, run) = host.thread("a", Some("one")).await;
     host.port.work(1).await;
     host.reports.send(attached("s", &thread)).await.unwrap();
-    host.reports.send(turn_completed("s", &run.unwrap())).await.unwrap();
+    host.reports
+        .send(turn_completed("s", &run.unwrap()))
+        .await
+        .unwrap();
     host.submit(send(&thread, "two")).await.unwrap();
     let work = host.port.work(2).await;
     assert_eq!(started(&work[1]).0.conversation, Conversation::New);
@@ -99,7 +117,14 @@ async fn effects_of_a_thread_are_handed_over_in_the_order_they_were_stored() {
     host.reports.send(attached("s", &thread)).await.unwrap();
     host.reports.send(turn_started("s", &run)).await.unwrap();
     let mut watch = host.running.changes().subscribe(&thread);
-    while host.reader().run(&run).unwrap().unwrap().started_at.is_none() {
+    while host
+        .reader()
+        .run(&run)
+        .unwrap()
+        .unwrap()
+        .started_at
+        .is_none()
+    {
         watch.changed().await.unwrap();
     }
     for text in ["first", "second", "third"] {
@@ -141,7 +166,12 @@ async fn a_batch_of_many_threads_is_handed_over_whole_and_in_order() {
     }
     let work = host.port.work(200).await;
     let texts: Vec<_> = work.iter().map(|work| started(work).2.to_owned()).collect();
-    assert_eq!(texts, (0..200).map(|number| format!("prompt {number}")).collect::<Vec<_>>());
+    assert_eq!(
+        texts,
+        (0..200)
+            .map(|number| format!("prompt {number}"))
+            .collect::<Vec<_>>()
+    );
     host.stop().await;
 }
 
@@ -151,7 +181,11 @@ async fn an_effect_that_was_handed_over_leaves_the_outbox_with_the_next_commit()
     let host = Host::start(&folder.file(), 1).await;
     host.thread("a", Some("one")).await;
     host.port.work(1).await;
-    assert_eq!(host.reader().outbox_len().unwrap(), 1, "no commit of its own");
+    assert_eq!(
+        host.reader().outbox_len().unwrap(),
+        1,
+        "no commit of its own"
+    );
     // What the port has been given is counted just after: the second commit is surely later.
     host.project("b").await;
     host.project("c").await;
@@ -167,12 +201,18 @@ async fn an_answer_reaches_the_provider_and_is_in_no_row() {
     let run = run.unwrap();
     host.reports.send(attached("s", &thread)).await.unwrap();
     host.reports.send(turn_started("s", &run)).await.unwrap();
-    host.reports.send(crate::testing::approval("s", &thread, &run, "request-1")).await.unwrap();
+    host.reports
+        .send(crate::testing::approval("s", &thread, &run, "request-1"))
+        .await
+        .unwrap();
     let mut watch = host.running.changes().subscribe(&thread);
     while host.reader().pending_requests().unwrap().is_empty() {
         watch.changed().await.unwrap();
     }
-    let reply = Reply::Decision { choice: Choice::Decline, message: Some("canary".to_owned()) };
+    let reply = Reply::Decision {
+        choice: Choice::Decline,
+        message: Some("canary".to_owned()),
+    };
     let request_id = domain::ids::RequestId::new("request-1");
     let respond = domain::command::Command::Respond {
         request_id: request_id.clone(),
@@ -181,7 +221,14 @@ async fn an_answer_reaches_the_provider_and_is_in_no_row() {
     };
     host.submit(respond).await.unwrap();
     let work = host.port.work(2).await;
-    assert_eq!(work[1], ProviderWork::Answer { thread_id: thread, request_id, reply });
+    assert_eq!(
+        work[1],
+        ProviderWork::Answer {
+            thread_id: thread,
+            request_id,
+            reply
+        }
+    );
     host.stop().await;
 }
 
@@ -191,14 +238,21 @@ async fn a_delegation_starts_its_child() {
     let host = Host::start(&folder.file(), 1).await;
     let (parent, run) = host.thread("a", Some("one")).await;
     host.reports.send(attached("s", &parent)).await.unwrap();
-    host.reports.send(turn_started("s", &run.unwrap())).await.unwrap();
+    host.reports
+        .send(turn_started("s", &run.unwrap()))
+        .await
+        .unwrap();
     let answered = host.submit(delegate(&parent, "a part")).await.unwrap();
     let work = host.port.work(2).await;
     let (opening, _, text) = started(&work[1]);
     assert_ne!(opening.thread_id, parent);
     assert!(text.contains("a part"));
     let events = host.reader().events_after(0, 1_000).unwrap();
-    assert!(events.iter().any(|(_, event)| matches!(event, Event::TaskUpdated(_))));
+    assert!(
+        events
+            .iter()
+            .any(|(_, event)| matches!(event, Event::TaskUpdated(_)))
+    );
     assert!(answered.sequence > 0);
     host.stop().await;
 }
@@ -215,9 +269,14 @@ async fn an_effect_that_points_at_nothing_ends_all_writing() {
         effects: committed,
         handed_over: Arc::default(),
     };
-    let effect =
-        Effect::StartTurn { thread_id: ThreadId::new("none"), run_id: RunId::new("none") };
+    let effect = Effect::StartTurn {
+        thread_id: ThreadId::new("none"),
+        run_id: RunId::new("none"),
+    };
     effects.send((1, effect)).await.unwrap();
     dispatcher.run().await;
-    assert!(matches!(journal.health().poisoned(), Some(Poison::Broken(_))));
+    assert!(matches!(
+        journal.health().poisoned(),
+        Some(Poison::Broken(_))
+    ));
 }

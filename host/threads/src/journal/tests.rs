@@ -10,7 +10,7 @@ use crate::clock::SimulatedClock;
 use crate::journal::Journal;
 use crate::store::compare_with_events;
 use crate::testing::disk::{Crash, Disk, Fault};
-use crate::testing::{Host, START, add, create, key, on_disk};
+use crate::testing::{Host, START, add, create, key, on_disk, uncached};
 use crate::writer::{Answered, Poison, Replay};
 
 /// One call of a script: what it is called with, and what was answered.
@@ -23,7 +23,7 @@ impl Call {
     /// Every third call makes a Project, the others threads with a run in the newest one.
     async fn make(&mut self, host: &Host, projects: &[ProjectId]) -> Result<(), DenialCode> {
         let number = self.number;
-        let command = match projects.last().filter(|_| number % 3 != 0) {
+        let command = match projects.last().filter(|_| !number.is_multiple_of(3)) {
             Some(project) => create(project, Some(&format!("prompt {number}"))),
             None => add(&format!("project {number}")),
         };
@@ -68,14 +68,24 @@ async fn examine(left: &Disk, calls: &[Call]) -> Result<(), String> {
     let host = Host::of(journal, clock).await;
     for call in calls {
         let Some(told) = &call.answered else { continue };
-        let again = host.keyed(key(&call.number.to_string(), "d"), add("unused")).await;
-        let expected = Answered { replay: Replay::Repeated, ..told.clone() };
+        let again = host
+            .keyed(key(&call.number.to_string(), "d"), add("unused"))
+            .await;
+        let expected = Answered {
+            replay: Replay::Repeated,
+            ..told.clone()
+        };
         if again != Ok(expected) {
-            return Err(format!("call {} was told {told:?}, now {again:?}", call.number));
+            return Err(format!(
+                "call {} was told {told:?}, now {again:?}",
+                call.number
+            ));
         }
     }
     host.stop().await;
-    let mut database = redb::Builder::new().create_with_backend(left.clone()).unwrap();
+    let mut database = redb::Builder::new()
+        .create_with_backend(left.clone())
+        .unwrap();
     match database.check_integrity() {
         Ok(true) => Ok(()),
         verdict => Err(format!("integrity: {verdict:?}")),
@@ -93,7 +103,10 @@ async fn crash_at_every_commit(
     let mut calls: Vec<Call> = Vec::new();
     for number in 0..count {
         disk.capture_at_next_sync(crash(number as u64));
-        let mut call = Call { number, answered: None };
+        let mut call = Call {
+            number,
+            answered: None,
+        };
         call.make(&host, &projects(&host)).await.unwrap();
         let left = disk.captured().expect("an answer came without a sync");
         examine(&left, &calls).await?;
@@ -106,14 +119,21 @@ async fn crash_at_every_commit(
 
 #[tokio::test]
 async fn a_crash_that_loses_all_unsynced_writes_loses_no_answer() {
-    crash_at_every_commit(&Disk::default(), 12, |_| Crash::Nothing).await.unwrap();
+    crash_at_every_commit(&Disk::default(), 12, |_| Crash::Nothing)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
 async fn a_crash_that_tears_unsynced_writes_loses_no_answer() {
     for sector in [512, 4_096] {
-        let crash = |seed| Crash::Torn { sector, seed: seed + 1 };
-        crash_at_every_commit(&Disk::default(), 12, crash).await.unwrap();
+        let crash = |seed| Crash::Torn {
+            sector,
+            seed: seed + 1,
+        };
+        crash_at_every_commit(&Disk::default(), 12, crash)
+            .await
+            .unwrap();
     }
 }
 
@@ -124,7 +144,10 @@ async fn a_disk_that_only_pretends_to_sync_is_found_out() {
     let (journal, clock) = on_disk(&disk, 1).unwrap();
     let host = Host::of(journal, clock).await;
     disk.pretend_to_sync();
-    let mut call = Call { number: 0, answered: None };
+    let mut call = Call {
+        number: 0,
+        answered: None,
+    };
     call.make(&host, &[]).await.unwrap();
     let found = examine(&disk.crashed(Crash::Nothing), &[call]).await;
     assert!(found.is_err_and(|fault| fault.contains("was told")));
@@ -147,7 +170,10 @@ async fn fail_at_every_call(fault: impl Fn(u64) -> Fault) {
         let mut calls: Vec<Call> = Vec::new();
         let mut refused = 0;
         for number in 0..CALLS {
-            let mut call = Call { number, answered: None };
+            let mut call = Call {
+                number,
+                answered: None,
+            };
             match call.make(&host, &projects(&host)).await {
                 Ok(()) => assert_eq!(refused, 0, "a write was taken after a fault at {at}"),
                 Err(code) => {
@@ -159,15 +185,36 @@ async fn fail_at_every_call(fault: impl Fn(u64) -> Fault) {
         }
         if refused > 0 {
             faults_met += 1;
+            assert_eq!(
+                host.reader().projects().unwrap().len(),
+                projects(&host).len()
+            );
             let poison = host.running.health().wait_poisoned().await;
-            assert!(matches!(poison, Poison::Storage(_) | Poison::CommitUnknown(_)), "{poison}");
-            assert!(host.running.changes().feed().past(u64::MAX - 1).await.is_err());
+            assert!(
+                matches!(poison, Poison::Storage(_) | Poison::CommitUnknown(_)),
+                "{poison}"
+            );
+            assert!(
+                host.running
+                    .changes()
+                    .feed()
+                    .past(u64::MAX - 1)
+                    .await
+                    .is_err()
+            );
         }
         let stopped = host.try_stop().await;
-        assert!(stopped.is_err() || refused == 0, "the file was closed after a fault");
-        let ran_through = stopped.is_ok() && disk.calls() < at;
+        let ran_through = refused == 0 && stopped.is_ok() && disk.calls() < at;
         examine(&disk.restarted(), &calls).await.unwrap();
-        examine(&disk.crashed(Crash::Torn { sector: 512, seed: at }), &calls).await.unwrap();
+        examine(
+            &disk.crashed(Crash::Torn {
+                sector: 512,
+                seed: at,
+            }),
+            &calls,
+        )
+        .await
+        .unwrap();
         settle_by_retry(&disk.restarted(), &mut calls).await;
         if ran_through {
             break;
@@ -183,9 +230,15 @@ async fn settle_by_retry(disk: &Disk, calls: &mut [Call]) {
     for call in calls.iter_mut() {
         call.make(&host, &projects(&host)).await.unwrap();
     }
-    let projects = calls.iter().filter(|call| call.number % 3 == 0).count();
+    let projects = calls
+        .iter()
+        .filter(|call| call.number.is_multiple_of(3))
+        .count();
     assert_eq!(host.reader().projects().unwrap().len(), projects);
-    assert_eq!(host.reader().threads(0, 100).unwrap().len(), calls.len() - projects);
+    assert_eq!(
+        host.reader().threads(0, 100).unwrap().len(),
+        calls.len() - projects
+    );
     host.stop().await;
 }
 
@@ -197,6 +250,31 @@ async fn after_a_single_fault_nothing_is_written_until_a_restart_and_no_answer_i
 #[tokio::test]
 async fn after_a_lasting_fault_nothing_is_written_until_a_restart_and_no_answer_is_lost() {
     fail_at_every_call(Fault::From).await;
+}
+
+/// With nothing in the engine's memory, every read goes to the disk.
+#[tokio::test]
+async fn reads_go_on_after_a_fault_also_of_what_was_not_in_memory() {
+    let disk = Disk::default();
+    let (journal, clock) = uncached(&disk, 1).unwrap();
+    let host = Host::of(journal, clock).await;
+    let project = host.project("a").await;
+    for number in 0..50 {
+        host.submit(create(&project, Some(&format!("prompt {number}"))))
+            .await
+            .unwrap();
+    }
+    let threads = host.reader().threads(0, 100).unwrap();
+    let sequence = host.reader().sequence().unwrap();
+    disk.fail(Fault::From(1));
+    let refused = host.submit(add("b")).await.unwrap_err();
+    assert_eq!(refused.code, DenialCode::StorageUnavailable);
+    let mut feed = host.running.changes().feed();
+    while feed.past(u64::MAX - 1).await.is_ok() {}
+    assert_eq!(host.reader().threads(0, 100).unwrap(), threads);
+    assert_eq!(host.reader().sequence().unwrap(), sequence);
+    assert_eq!(compare_with_events(&host.reader()).unwrap(), []);
+    host.stop().await;
 }
 
 #[tokio::test]
@@ -216,8 +294,11 @@ async fn a_host_killed_under_load_left_every_answer_in_the_file() {
     let mut copies = 0;
     while let Some(done) = load.join_next().await {
         let (number, answered) = done.unwrap();
-        calls.push(Call { number, answered: Some(answered) });
-        if calls.len() % 50 == 0 {
+        calls.push(Call {
+            number,
+            answered: Some(answered),
+        });
+        if calls.len().is_multiple_of(50) {
             let file = folder.killed_now(&format!("killed-{copies}.redb"));
             copies += 1;
             let left = Disk::holding_file(&file);
@@ -235,7 +316,10 @@ async fn what_the_last_host_left_is_settled_before_anything_is_handed_over() {
     let (thread, run) = host.thread("a", Some("work")).await;
     let run = run.unwrap();
     host.port.work(1).await;
-    let process = domain::provider_event::ProviderEvent::ProcessStarted { pid: 9, start_ticks: 8 };
+    let process = domain::provider_event::ProviderEvent::ProcessStarted {
+        pid: 9,
+        start_ticks: 8,
+    };
     for report in [
         crate::testing::attached("s", &thread),
         crate::testing::report("s", process),
@@ -244,7 +328,14 @@ async fn what_the_last_host_left_is_settled_before_anything_is_handed_over() {
         host.reports.send(report).await.unwrap();
     }
     let mut watch = host.running.changes().subscribe(&thread);
-    while host.reader().run(&run).unwrap().unwrap().started_at.is_none() {
+    while host
+        .reader()
+        .run(&run)
+        .unwrap()
+        .unwrap()
+        .started_at
+        .is_none()
+    {
         watch.changed().await.unwrap();
     }
     let left = folder.killed_now("left.redb");
@@ -252,7 +343,13 @@ async fn what_the_last_host_left_is_settled_before_anything_is_handed_over() {
     let (journal, clock) = crate::testing::open(&left, 2);
     let behind = journal.left_behind();
     assert_eq!(behind.len(), 1);
-    assert_eq!((behind[0].processes[0].pid, behind[0].processes[0].start_ticks), (9, 8));
+    assert_eq!(
+        (
+            behind[0].processes[0].pid,
+            behind[0].processes[0].start_ticks
+        ),
+        (9, 8)
+    );
     let second = Host::of(journal, clock).await;
     let settled = second.reader().run(&run).unwrap().unwrap();
     assert_eq!(settled.status, domain::run::RunStatus::Interrupted);
@@ -269,12 +366,22 @@ async fn what_the_last_host_left_is_settled_before_anything_is_handed_over() {
 async fn left_behind_processes_are_named_until_a_host_has_settled_them() {
     let folder = crate::testing::Folder::new();
     let host = Host::start(&folder.file(), 1).await;
-    let process = domain::provider_event::ProviderEvent::ProcessStarted { pid: 9, start_ticks: 8 };
-    host.reports.send(crate::testing::report("s", process)).await.unwrap();
+    let process = domain::provider_event::ProviderEvent::ProcessStarted {
+        pid: 9,
+        start_ticks: 8,
+    };
+    host.reports
+        .send(crate::testing::report("s", process))
+        .await
+        .unwrap();
     host.stop().await;
     for _ in 0..2 {
         let (journal, _) = crate::testing::open(&folder.file(), 2);
-        assert_eq!(journal.left_behind().len(), 1, "opening alone settles nothing");
+        assert_eq!(
+            journal.left_behind().len(),
+            1,
+            "opening alone settles nothing"
+        );
     }
     Host::start(&folder.file(), 3).await.stop().await;
     let (journal, _) = crate::testing::open(&folder.file(), 4);

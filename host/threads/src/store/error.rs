@@ -41,7 +41,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(crate) fn missing(table: &'static str, id: impl ToString) -> Self {
+    pub(crate) fn missing(table: &'static str, id: &impl ToString) -> Self {
         Self::Missing {
             table,
             id: id.to_string(),

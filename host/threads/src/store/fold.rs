@@ -153,7 +153,7 @@ impl WriteTables<'_> {
         let end = self.item_text_end(id)?;
         if end.is_none() {
             let item: Row<Item> = row(self.items.read()?, "items", id)?
-                .ok_or_else(|| StoreError::missing("items", id))?;
+                .ok_or_else(|| StoreError::missing("items", &id))?;
             move_key(&mut self.assistant_items, None, said_place(&item.value), id)?;
         }
         let next = end.map_or(0, |end| end.saturating_add(1));

@@ -132,7 +132,10 @@ impl<T: Tables> State<T> {
         &self,
         key: &domain::ids::RequestKey,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let stored = self.0.receipts()?.get((key.namespace.as_str(), key.key.as_str()))?;
+        let stored = self
+            .0
+            .receipts()?
+            .get((key.namespace.as_str(), key.key.as_str()))?;
         Ok(stored.map(|bytes| bytes.value().to_vec()))
     }
 

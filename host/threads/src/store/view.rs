@@ -83,7 +83,7 @@ fn indexed<T: DeserializeOwned>(
     name: &'static str,
     id: &ById<'_>,
 ) -> Result<T, StoreError> {
-    value(table, name, id.value())?.ok_or_else(|| StoreError::missing(name, id.value()))
+    value(table, name, id.value())?.ok_or_else(|| StoreError::missing(name, &id.value()))
 }
 
 impl<T: Tables> State<T> {
@@ -93,7 +93,7 @@ impl<T: Tables> State<T> {
 
     pub(crate) fn item_at(&self, id: &ById<'_>) -> Result<Item, StoreError> {
         self.item_with_text(id.value())?
-            .ok_or_else(|| StoreError::missing("items", id.value()))
+            .ok_or_else(|| StoreError::missing("items", &id.value()))
     }
 
     pub(crate) fn thread_at(&self, id: &ById<'_>) -> Result<Thread, StoreError> {

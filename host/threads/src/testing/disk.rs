@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use redb::StorageBackend;
 
+use crate::store::Source;
+
 /// A disk. Clones are the same disk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disk(Arc<Mutex<Platter>>);
@@ -71,7 +73,11 @@ impl Disk {
     }
 
     fn holding(bytes: Vec<u8>) -> Self {
-        let platter = Platter { live: bytes.clone(), durable: bytes, ..Platter::default() };
+        let platter = Platter {
+            live: bytes.clone(),
+            durable: bytes,
+            ..Platter::default()
+        };
         Self(Arc::new(Mutex::new(platter)))
     }
 
@@ -126,12 +132,18 @@ impl Platter {
             Fault::Once(number) => self.calls == number,
             Fault::From(number) => self.calls >= number,
         };
-        if fails { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        if fails {
+            Err(io::ErrorKind::StorageFull.into())
+        } else {
+            Ok(())
+        }
     }
 
     fn left_by(&self, crash: Crash) -> Vec<u8> {
         let mut left = self.durable.clone();
-        let Crash::Torn { sector, mut seed } = crash else { return left };
+        let Crash::Torn { sector, mut seed } = crash else {
+            return left;
+        };
         for op in &self.unsynced {
             match op {
                 Op::Resize(length) => {
@@ -188,13 +200,27 @@ impl StorageBackend for Disk {
         let mut platter = self.platter();
         platter.call()?;
         write_at(&mut platter.live, index(offset), data);
-        platter.unsynced.push(Op::Write(index(offset), data.to_vec()));
+        platter
+            .unsynced
+            .push(Op::Write(index(offset), data.to_vec()));
         Ok(())
     }
 }
 
+impl Source for Disk {
+    fn len(&self) -> io::Result<u64> {
+        StorageBackend::len(self)
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.read(offset, out)
+    }
+}
+
 fn heads(seed: &mut u64) -> bool {
-    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *seed = seed
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407);
     *seed >> 63 == 1
 }
 

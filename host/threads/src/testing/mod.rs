@@ -22,10 +22,10 @@ use domain::time::Timestamp;
 use tokio::sync::watch;
 
 use crate::clock::{SeededIds, SimulatedClock};
-use crate::ports::{BoxFuture, ProviderPort, ProviderWork, Reports};
 use crate::journal::StopError;
+use crate::ports::{BoxFuture, ProviderPort, ProviderWork, Reports};
 use crate::recovery::examine;
-use crate::store::{Reader, StoreError};
+use crate::store::{OpenSource, Reader, StoreError};
 use crate::writer::{Answered, CommandKey};
 use crate::{Journal, Running};
 
@@ -55,7 +55,11 @@ impl ProviderPort for RecordingPort {
 impl RecordingPort {
     /// Waits until this much work has come, and answers all of it.
     pub(crate) async fn work(&self, count: usize) -> Vec<ProviderWork> {
-        self.count.subscribe().wait_for(|have| *have >= count).await.unwrap();
+        self.count
+            .subscribe()
+            .wait_for(|have| *have >= count)
+            .await
+            .unwrap();
         self.so_far()
     }
 
@@ -79,7 +83,9 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
     }
 
     pub(crate) fn file(&self) -> PathBuf {
@@ -99,7 +105,10 @@ pub(crate) const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 pub(crate) fn open(path: &Path, seed: u64) -> (Journal, SimulatedClock) {
     let clock = SimulatedClock::at(START);
     let ids = Arc::new(SeededIds::new(seed));
-    (Journal::open(path, Arc::new(clock.clone()), ids).unwrap(), clock)
+    (
+        Journal::open(path, Arc::new(clock.clone()), ids).unwrap(),
+        clock,
+    )
 }
 
 /// A journal on a disk of tests.
@@ -107,14 +116,37 @@ pub(crate) fn on_disk(
     disk: &disk::Disk,
     seed: u64,
 ) -> Result<(Journal, SimulatedClock), StoreError> {
-    let database = redb::Builder::new()
+    assemble(disk, &redb::Builder::new(), seed)
+}
+
+/// The same, with an engine that keeps nothing in memory.
+pub(crate) fn uncached(
+    disk: &disk::Disk,
+    seed: u64,
+) -> Result<(Journal, SimulatedClock), StoreError> {
+    let mut builder = redb::Builder::new();
+    builder.set_cache_size(0);
+    assemble(disk, &builder, seed)
+}
+
+fn assemble(
+    disk: &disk::Disk,
+    builder: &redb::Builder,
+    seed: u64,
+) -> Result<(Journal, SimulatedClock), StoreError> {
+    let database = builder
         .create_with_backend(disk.clone())
         .map_err(redb::Error::from)?;
     migrations::migrate(&database).unwrap();
     let clock = SimulatedClock::at(START);
     let ids = Arc::new(SeededIds::new(seed));
-    let opened = examine(database, ids.as_ref())?;
-    Ok((Journal::assemble(opened, Arc::new(clock.clone()), ids), clock))
+    let source = disk.clone();
+    let source: OpenSource = Box::new(move || Ok(Box::new(source.clone())));
+    let opened = examine(database, source, ids.as_ref())?;
+    Ok((
+        Journal::assemble(opened, Arc::new(clock.clone()), ids),
+        clock,
+    ))
 }
 
 impl Host {
@@ -127,7 +159,12 @@ impl Host {
         let port = Arc::new(RecordingPort::default());
         let reports = journal.reports();
         let running = journal.start(port.clone()).await.unwrap();
-        Self { clock, port, reports, running }
+        Self {
+            clock,
+            port,
+            reports,
+            running,
+        }
     }
 
     pub(crate) async fn submit(&self, command: Command) -> Result<Answered, Denial> {
@@ -147,7 +184,11 @@ impl Host {
     }
 
     /// A Project and a thread in it; with a prompt the thread's first run starts.
-    pub(crate) async fn thread(&self, name: &str, prompt: Option<&str>) -> (ThreadId, Option<RunId>) {
+    pub(crate) async fn thread(
+        &self,
+        name: &str,
+        prompt: Option<&str>,
+    ) -> (ThreadId, Option<RunId>) {
         let project = self.project(name).await;
         let answered = self.submit(create(&project, prompt)).await.unwrap();
         let Answer::Thread { thread_id, run_id } = answered.answer else {
@@ -177,13 +218,19 @@ impl Host {
 
 pub(crate) fn key(key: &str, digest: &str) -> CommandKey {
     CommandKey {
-        request: RequestKey { namespace: "session-1".to_owned(), key: key.to_owned() },
+        request: RequestKey {
+            namespace: "session-1".to_owned(),
+            key: key.to_owned(),
+        },
         digest: digest.to_owned(),
     }
 }
 
 pub(crate) fn add(name: &str) -> Command {
-    Command::AddProject(AddProject { name: name.to_owned(), root: format!("/src/{name}") })
+    Command::AddProject(AddProject {
+        name: name.to_owned(),
+        root: format!("/src/{name}"),
+    })
 }
 
 pub(crate) fn create(project: &ProjectId, prompt: Option<&str>) -> Command {
@@ -251,11 +298,19 @@ pub(crate) fn text(session: &str, thread: &ThreadId, item: &str, appended: &str)
 }
 
 pub(crate) fn attached(session: &str, thread: &ThreadId) -> ProviderReport {
-    report(session, ProviderEvent::ThreadAttached { thread_id: thread.clone() })
+    report(
+        session,
+        ProviderEvent::ThreadAttached {
+            thread_id: thread.clone(),
+        },
+    )
 }
 
 pub(crate) fn turn_started(session: &str, run: &RunId) -> ProviderReport {
-    let event = ProviderEvent::TurnStarted { run_id: run.clone(), native_turn_id: None };
+    let event = ProviderEvent::TurnStarted {
+        run_id: run.clone(),
+        native_turn_id: None,
+    };
     report(session, event)
 }
 

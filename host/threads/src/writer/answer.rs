@@ -28,7 +28,11 @@ impl Writer {
         if let Some(key) = key {
             self.put_receipt(batch, key, &decided, sequence)?;
         }
-        Ok(decided.map(|answer| Answered { answer, replay: Replay::First, sequence }))
+        Ok(decided.map(|answer| Answered {
+            answer,
+            replay: Replay::First,
+            sequence,
+        }))
     }
 
     /// Everything a command reads is read before anything of it is written: redb can't roll back
@@ -66,12 +70,22 @@ impl Writer {
         sequence: u64,
     ) -> Result<(), StoreError> {
         let outcome = match decided {
-            Ok(answer) => Outcome::Accepted { answer: answer.clone(), sequence },
+            Ok(answer) => Outcome::Accepted {
+                answer: answer.clone(),
+                sequence,
+            },
             Err(denial) if denial.code.is_retryable() => return Ok(()),
             Err(denial) => Outcome::Refused(denial.clone()),
         };
         let at = self.parts.clock.now();
-        batch.put_receipt(&key.request, &Receipt { digest: key.digest.clone(), at, outcome })
+        batch.put_receipt(
+            &key.request,
+            &Receipt {
+                digest: key.digest.clone(),
+                at,
+                outcome,
+            },
+        )
     }
 }
 
@@ -87,9 +101,11 @@ fn replay(receipt: Receipt, key: &CommandKey) -> Result<Answered, Denial> {
         ));
     }
     match receipt.outcome {
-        Outcome::Accepted { answer, sequence } => {
-            Ok(Answered { answer, replay: Replay::Repeated, sequence })
-        }
+        Outcome::Accepted { answer, sequence } => Ok(Answered {
+            answer,
+            replay: Replay::Repeated,
+            sequence,
+        }),
         Outcome::Refused(denial) => Err(denial),
     }
 }

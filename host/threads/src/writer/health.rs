@@ -48,16 +48,14 @@ impl Health {
 
     /// Says that nothing more is written. The first reason stays.
     pub(crate) fn poison(&self, poison: Poison) {
-        let first = self.0.send_if_modified(|held| {
+        self.0.send_if_modified(|held| {
             let first = held.is_none();
             if first {
-                *held = Some(poison.clone());
+                tracing::error!(%poison, "the journal takes no more writes");
+                *held = Some(poison);
             }
             first
         });
-        if first {
-            tracing::error!(%poison, "the journal takes no more writes");
-        }
     }
 }
 

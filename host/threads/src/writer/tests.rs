@@ -23,8 +23,18 @@ async fn the_same_key_and_call_gets_the_stored_answer_and_nothing_is_done_twice(
     host.clock.advance(1_000);
     host.project("b").await;
     let again = host.keyed(key("k", "d"), add("a")).await.unwrap();
-    assert_eq!(again, Answered { replay: Replay::Repeated, ..first });
-    assert_eq!(receipt(&host, &key("k", "d")).unwrap(), stored, "a receipt never changes");
+    assert_eq!(
+        again,
+        Answered {
+            replay: Replay::Repeated,
+            ..first
+        }
+    );
+    assert_eq!(
+        receipt(&host, &key("k", "d")).unwrap(),
+        stored,
+        "a receipt never changes"
+    );
     assert_eq!(host.reader().projects().unwrap().len(), 2);
     host.stop().await;
 }
@@ -39,7 +49,13 @@ async fn a_receipt_outlives_the_host() {
 
     let host = Host::start(&folder.file(), 2).await;
     let again = host.keyed(key("k", "d"), add("a")).await.unwrap();
-    assert_eq!(again, Answered { replay: Replay::Repeated, ..first });
+    assert_eq!(
+        again,
+        Answered {
+            replay: Replay::Repeated,
+            ..first
+        }
+    );
     assert_eq!(receipt(&host, &key("k", "d")).unwrap(), stored);
     host.stop().await;
 }
@@ -57,7 +73,10 @@ async fn a_key_belongs_to_its_namespace_and_to_one_call() {
 
     let mut elsewhere = key("k", "other");
     elsewhere.request.namespace = "session-2".to_owned();
-    assert_eq!(host.keyed(elsewhere, add("b")).await.unwrap().replay, Replay::First);
+    assert_eq!(
+        host.keyed(elsewhere, add("b")).await.unwrap().replay,
+        Replay::First
+    );
     assert_eq!(host.reader().projects().unwrap().len(), 2);
     host.stop().await;
 }
@@ -70,16 +89,25 @@ async fn a_refusal_for_good_is_kept_and_one_that_may_pass_is_not() {
     let refused = host.keyed(key("k", "d"), nowhere()).await.unwrap_err();
     assert_eq!(refused.code, DenialCode::ProjectNotFound);
     let stored = receipt(&host, &key("k", "d")).unwrap();
-    assert_eq!(host.keyed(key("k", "d"), nowhere()).await.unwrap_err(), refused);
+    assert_eq!(
+        host.keyed(key("k", "d"), nowhere()).await.unwrap_err(),
+        refused
+    );
     assert_eq!(receipt(&host, &key("k", "d")).unwrap(), stored);
     assert_eq!(
-        host.keyed(key("k", "other"), nowhere()).await.unwrap_err().code,
+        host.keyed(key("k", "other"), nowhere())
+            .await
+            .unwrap_err()
+            .code,
         DenialCode::KeyConflict
     );
 
     let (parent, _) = host.thread("a", None).await;
     let idle_parent = || crate::testing::delegate(&parent, "work");
-    let refused = host.keyed(key("later", "d"), idle_parent()).await.unwrap_err();
+    let refused = host
+        .keyed(key("later", "d"), idle_parent())
+        .await
+        .unwrap_err();
     assert_eq!(refused.code, DenialCode::ParentNotActive);
     assert!(refused.code.is_retryable());
     assert_eq!(receipt(&host, &key("later", "d")), None);
@@ -91,7 +119,9 @@ async fn a_refusal_without_a_key_writes_nothing() {
     let folder = Folder::new();
     let host = Host::start(&folder.file(), 1).await;
     let before = host.reader().sequence().unwrap();
-    host.submit(create(&ProjectId::new("none"), None)).await.unwrap_err();
+    host.submit(create(&ProjectId::new("none"), None))
+        .await
+        .unwrap_err();
     assert_eq!(host.reader().sequence().unwrap(), before);
     host.stop().await;
 }
@@ -118,10 +148,22 @@ async fn commands_of_one_batch_see_each_other() {
         answers.push(pending.answer().await);
     }
     let (first, again) = (answers[0].as_ref().unwrap(), answers[1].as_ref().unwrap());
-    assert_eq!((first.replay, again.replay), (Replay::First, Replay::Repeated));
-    assert_eq!((&first.answer, first.sequence), (&again.answer, again.sequence));
-    assert_eq!(answers[2].as_ref().unwrap_err().code, DenialCode::KeyConflict);
-    assert_eq!(answers[3].as_ref().unwrap_err().code, DenialCode::InvalidRequest);
+    assert_eq!(
+        (first.replay, again.replay),
+        (Replay::First, Replay::Repeated)
+    );
+    assert_eq!(
+        (&first.answer, first.sequence),
+        (&again.answer, again.sequence)
+    );
+    assert_eq!(
+        answers[2].as_ref().unwrap_err().code,
+        DenialCode::KeyConflict
+    );
+    assert_eq!(
+        answers[3].as_ref().unwrap_err().code,
+        DenialCode::InvalidRequest
+    );
     assert!(answers[4].is_ok());
     assert_eq!(host.reader().projects().unwrap().len(), 2);
     assert_eq!(compare_with_events(&host.reader()).unwrap(), []);
@@ -138,8 +180,14 @@ async fn an_answer_is_durable_and_readable_when_it_comes() {
         assert_eq!(host.reader().sequence().unwrap(), answered.sequence);
         let copy = folder.killed_now("killed.redb");
         let (left, _) = crate::testing::open(&copy, 9);
-        assert_eq!(left.store().reader().unwrap().sequence().unwrap(), answered.sequence);
-        assert_eq!(feed.past(answered.sequence - 1).await, Ok(answered.sequence));
+        assert_eq!(
+            left.store().reader().unwrap().sequence().unwrap(),
+            answered.sequence
+        );
+        assert_eq!(
+            feed.past(answered.sequence - 1).await,
+            Ok(answered.sequence)
+        );
     }
     host.stop().await;
 }
@@ -151,7 +199,9 @@ async fn watchers_of_a_thread_are_told_of_its_facts() {
     let (thread, _) = host.thread("a", None).await;
     let (changes, unknown) = (host.running.changes(), ThreadId::new("other"));
     let (mut told, mut not_told) = (changes.subscribe(&thread), changes.subscribe(&unknown));
-    host.submit(crate::testing::send(&thread, "go on")).await.unwrap();
+    host.submit(crate::testing::send(&thread, "go on"))
+        .await
+        .unwrap();
     assert_eq!(told.changed().await, Ok(()));
     let nothing = std::future::ready(());
     tokio::select! { biased; _ = not_told.changed() => panic!("told of another"), () = nothing => {} }
@@ -162,8 +212,11 @@ async fn watchers_of_a_thread_are_told_of_its_facts() {
 async fn after_a_stop_every_write_is_refused_and_every_wait_ends() {
     let folder = Folder::new();
     let host = Host::start(&folder.file(), 1).await;
-    let (writer, changes, store) =
-        (host.running.writer(), host.running.changes(), host.running.store());
+    let (writer, changes, store) = (
+        host.running.writer(),
+        host.running.changes(),
+        host.running.store(),
+    );
     host.project("a").await;
     host.stop().await;
     let refused = writer.submit(None, add("b")).await.unwrap_err();
@@ -180,7 +233,11 @@ async fn many_callers_at_once_are_all_answered_and_the_journal_has_no_gap() {
     let mut calls = tokio::task::JoinSet::new();
     for call in 0..300 {
         let (writer, command) = (host.running.writer(), create(&project, None));
-        calls.spawn(async move { writer.submit(Some(key(&call.to_string(), "d")), command).await });
+        calls.spawn(async move {
+            writer
+                .submit(Some(key(&call.to_string(), "d")), command)
+                .await
+        });
     }
     let mut sequences = std::collections::BTreeSet::new();
     for answered in calls.join_all().await {
@@ -189,8 +246,12 @@ async fn many_callers_at_once_are_all_answered_and_the_journal_has_no_gap() {
     assert_eq!(sequences.len(), 300, "each command has its own place");
     let reader = host.reader();
     assert_eq!(reader.threads(0, 1_000).unwrap().len(), 300);
-    let numbers: Vec<u64> =
-        reader.events_after(0, 1_000).unwrap().iter().map(|(number, _)| *number).collect();
+    let numbers: Vec<u64> = reader
+        .events_after(0, 1_000)
+        .unwrap()
+        .iter()
+        .map(|(number, _)| *number)
+        .collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
     assert_eq!(compare_with_events(&reader).unwrap(), []);
     host.stop().await;

@@ -16,12 +16,13 @@ use super::{Answered, Entry, Health, Poison, Submitted, unavailable};
 use crate::changes::Changes;
 use crate::clock::{Clock, IdSource};
 use crate::limits::{BATCH_BYTES_MAX, BATCH_COMMANDS_MAX};
-use crate::store::{Batch, Content, Ends, StoreError};
+use crate::store::{Batch, Content, Ends, Store, StoreError};
 
 /// What the writer works with.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) entries: mpsc::Receiver<Entry>,
+    pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn IdSource>,
     pub(crate) changes: Changes,
@@ -78,17 +79,21 @@ impl Writer {
     /// The first transaction of a host: what the last one left in the outbox is forgotten, because
     /// no agent of it lives any more, and [`Command::Recover`] settles what that ended.
     pub(crate) fn recover(&mut self) -> Result<Result<(), Denial>, Poison> {
-        let transaction = self.begin().map_err(storage)?;
+        let transaction = self.begin().map_err(|fault| storage(&fault))?;
         let mut batch = Batch::new(&transaction, self.ends);
         let mut outgoing = Outgoing::default();
-        batch.forget_effects(u64::MAX).map_err(storage)?;
+        batch
+            .forget_effects(u64::MAX)
+            .map_err(|fault| storage(&fault))?;
         let recovered = self.decide(&mut batch, None, &Command::Recover, &mut outgoing);
-        if let Err(denial) = recovered.map_err(storage)? {
+        if let Err(denial) = recovered.map_err(|fault| storage(&fault))? {
             return Ok(Err(denial));
         }
         let ends = batch.ends();
         drop(batch);
-        transaction.commit().map_err(commit_failed)?;
+        transaction
+            .commit()
+            .map_err(|fault| commit_failed(&fault))?;
         self.publish(ends, outgoing);
         Ok(Ok(()))
     }
@@ -121,27 +126,38 @@ impl Writer {
                 for (reply, _) in outgoing.answers {
                     drop(reply.send(Err(unavailable(&self.parts.health))));
                 }
+                if let Err(fault) = self.parts.store.read_on() {
+                    tracing::error!(%fault, "only what is in memory can still be read");
+                }
                 Next::Stop
             }
         }
     }
 
     fn write(&mut self, first: Entry, outgoing: &mut Outgoing) -> Result<(Ends, Next), Poison> {
-        let transaction = self.begin().map_err(storage)?;
+        let transaction = self.begin().map_err(|fault| storage(&fault))?;
         let mut batch = Batch::new(&transaction, self.ends);
-        let next = self.fill(&mut batch, first, outgoing).map_err(storage)?;
+        let next = self
+            .fill(&mut batch, first, outgoing)
+            .map_err(|fault| storage(&fault))?;
         let (ends, content) = (batch.ends(), batch.content());
         if content == Content::Nothing {
             drop(batch);
-            transaction.abort().map_err(|fault| storage(fault.into()))?;
+            transaction
+                .abort()
+                .map_err(|fault| storage(&fault.into()))?;
             return Ok((ends, next));
         }
         let handed_over = self.parts.handed_over.load(Ordering::Acquire);
         if handed_over > self.forgotten {
-            batch.forget_effects(handed_over).map_err(storage)?;
+            batch
+                .forget_effects(handed_over)
+                .map_err(|fault| storage(&fault))?;
         }
         drop(batch);
-        transaction.commit().map_err(commit_failed)?;
+        transaction
+            .commit()
+            .map_err(|fault| commit_failed(&fault))?;
         self.forgotten = handed_over;
         Ok((ends, next))
     }
@@ -210,7 +226,9 @@ impl Writer {
         for effect in outgoing.effects {
             if self.parts.effects.blocking_send(effect).is_err() {
                 // A run that is never started would hang for ever. The next start settles it.
-                self.parts.health.poison(Poison::Broken("effects are not handed over".to_owned()));
+                self.parts
+                    .health
+                    .poison(Poison::Broken("effects are not handed over".to_owned()));
             }
         }
         self.ends = ends;
@@ -226,7 +244,7 @@ impl Writer {
     }
 }
 
-fn storage(fault: StoreError) -> Poison {
+fn storage(fault: &StoreError) -> Poison {
     match fault {
         StoreError::Engine(_) | StoreError::Closed | StoreError::Poisoned(_) => {
             Poison::Storage(fault.to_string())
@@ -237,7 +255,7 @@ fn storage(fault: StoreError) -> Poison {
     }
 }
 
-fn commit_failed(fault: CommitError) -> Poison {
+fn commit_failed(fault: &CommitError) -> Poison {
     match fault {
         // redb rolled it back.
         CommitError::TransactionPoisoned => Poison::Storage(fault.to_string()),
