@@ -145,6 +145,11 @@ impl Codex {
             "mcpServer/startupStatus/updated" => {
                 self.view_then(params, |codex, notice| codex.mcp_report(&notice));
             }
+            "codex/event/mcp_startup_update" => {
+                self.view_then(params, |codex, notice: views::OldMcpNotice| {
+                    codex.mcp_report(&notice.into());
+                });
+            }
             "thread/closed" => self.view_then(params, |codex, notice: views::ThreadNotice| {
                 codex.thread_closed(&notice.thread_id);
             }),

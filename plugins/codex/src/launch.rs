@@ -29,6 +29,8 @@ pub(crate) fn words(
             .collect::<Vec<_>>()
             .join(",");
         values.push(format!("shell_environment_policy.exclude=[{names}]"));
+        // Up to 0.150 the snapshot of the shell brings back what the policy leaves out, and is a file.
+        values.push("features.shell_snapshot=false".to_owned());
     }
     values
         .into_iter()
@@ -36,8 +38,7 @@ pub(crate) fn words(
         .collect()
 }
 
-/// Variables commands run by the model must not see: what carries a secret into the process. Codex would also write them
-/// to its shell snapshots.
+/// Variables commands run by the model must not see: what carries a secret into the process.
 fn hidden_variables(config: &SessionConfig, settings: &Settings, token: bool) -> Vec<String> {
     let mut hidden = Vec::new();
     if token {
@@ -197,6 +198,8 @@ mod tests {
                 "mcp_servers.t3-code.bearer_token_env_var=\"T3_MCP_BEARER_TOKEN\"",
                 "-c",
                 "shell_environment_policy.exclude=[\"T3_*\",\"OPENAI_API_KEY\"]",
+                "-c",
+                "features.shell_snapshot=false",
             ]
         );
         let variables: Vec<_> = environment(&config, Some(&mcp))

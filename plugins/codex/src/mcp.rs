@@ -117,6 +117,8 @@ impl Codex {
         }
         match outcome {
             Ok(()) => thread.mcp_state = McpState::Ready,
+            // Some versions start it again at each change of the sandbox, and fail again.
+            Err(_) if thread.mcp_state == McpState::Down => {}
             Err(error) => {
                 thread.mcp_state = McpState::Down;
                 self.mcp_notice(key, &format!("did not start: {error}"));

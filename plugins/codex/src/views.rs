@@ -295,6 +295,46 @@ view! {
 }
 
 view! {
+    /// The form of [`McpNotice`] before 0.128.
+    #[derive(Debug)]
+    OldMcpNotice {
+        thread_id: Option<String> = "conversationId",
+        msg: OldMcpUpdate = "msg",
+    }
+}
+
+view! {
+    #[derive(Debug)]
+    OldMcpUpdate {
+        server: String = "server",
+        status: OldMcpStatus = "status",
+    }
+}
+
+view! {
+    #[derive(Debug)]
+    OldMcpStatus {
+        state: String = "state",
+        error: Option<String> = "error",
+    }
+}
+
+impl From<OldMcpNotice> for McpNotice {
+    fn from(old: OldMcpNotice) -> Self {
+        let OldMcpNotice {
+            thread_id,
+            msg: OldMcpUpdate { server, status },
+        } = old;
+        Self {
+            thread_id,
+            name: server,
+            status: status.state,
+            error: status.error,
+        }
+    }
+}
+
+view! {
     #[derive(Debug)]
     WarningNotice {
         thread_id: Option<String> = "threadId",

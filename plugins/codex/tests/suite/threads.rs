@@ -273,6 +273,34 @@ fn the_first_turn_waits_for_the_tools_and_has_the_instructions_only_with_them() 
 }
 
 #[test]
+fn older_versions_report_in_another_form_and_a_second_failure_says_nothing_new() {
+    for (state, notices) in [("ready", 0), ("failed", 1)] {
+        let mut session = greeted_with_thread("frames");
+        reply(
+            &mut session,
+            "thread/start",
+            json!({ "thread": { "id": NATIVE } }),
+        );
+        session.give(vec![instructed("T", "1")]).unwrap();
+        for _ in 0..2 {
+            let message =
+                json!({ "server": "t3-code", "status": { "state": state, "error": "no route" } });
+            let params = json!({ "conversationId": NATIVE, "msg": message });
+            say(
+                &mut session,
+                &json!({ "method": "codex/event/mcp_startup_update", "params": params }),
+            );
+        }
+        assert_eq!(sent(&session, "turn/start").len(), 1, "{state}");
+        let shown = lines(session.events())
+            .iter()
+            .filter(|line| line.contains(" notice "))
+            .count();
+        assert_eq!(shown, notices, "{state}");
+    }
+}
+
+#[test]
 fn a_report_that_comes_before_the_thread_is_named_counts() {
     for native in [json!(NATIVE), Value::Null] {
         let mut session = greeted_with_thread("frames");
