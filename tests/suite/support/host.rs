@@ -1,0 +1,266 @@
+//! A real server process on a store of its own, and the command line against it.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use model::ModelServer;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::agents;
+use super::follow::Followed;
+
+/// What the server under test is configured with.
+#[derive(Debug, Default)]
+pub(crate) struct Configuration {
+    /// Lines before the providers.
+    head: String,
+    providers: String,
+}
+
+impl Configuration {
+    /// Adds lines that stand before the providers, for example a table of their own.
+    pub(crate) fn with(mut self, lines: &str) -> Self {
+        writeln!(self.head, "{lines}").unwrap();
+        self
+    }
+
+    /// Adds the scripted agent as the instance `scripted`.
+    pub(crate) fn scripted(self) -> Self {
+        self.scripted_as("scripted", "")
+    }
+
+    /// Adds the scripted agent under a name, with further lines of its table.
+    pub(crate) fn scripted_as(mut self, id: &str, lines: &str) -> Self {
+        writeln!(
+            self.providers,
+            "[[providers]]\nid = \"{id}\"\ndriver = \"scripted\"\n{lines}"
+        )
+        .unwrap();
+        self
+    }
+
+    /// Adds the real codex as the instance `codex`, its model played by `model`.
+    pub(crate) fn codex(self, model: &ModelServer) -> Self {
+        self.codex_as("codex", model, "")
+    }
+
+    /// Adds the real codex under a name, with further lines of its table.
+    pub(crate) fn codex_as(mut self, id: &str, model: &ModelServer, lines: &str) -> Self {
+        let url = format!("openai_base_url=\"{}\"", model.openai_url());
+        writeln!(
+            self.providers,
+            "[[providers]]\nid = \"{id}\"\ndriver = \"codex\"\n\
+             command = [{program:?}, \"-c\", '{url}', \"-c\", 'model=\"gpt-5.5\"']\n{lines}\n\
+             [providers.env]\nCODEX_HOME = \"@FOLDER@/codex-home\"\nOPENAI_API_KEY = \"sk-scripted\"\n\
+             RUST_LOG = \"error\"",
+            program = agents::codex(),
+        )
+        .unwrap();
+        self
+    }
+
+    /// Adds any provider's table.
+    pub(crate) fn provider(mut self, table: &str) -> Self {
+        writeln!(self.providers, "[[providers]]\n{table}").unwrap();
+        self
+    }
+
+    fn text(&self, folder: &Path) -> String {
+        let text = format!(
+            "[storage]\ndata_folder = \"@FOLDER@/data\"\n\n[server]\nlisten = \"127.0.0.1:0\"\n\n{}\n{}",
+            self.head, self.providers
+        );
+        text.replace("@FOLDER@", folder.to_str().unwrap())
+    }
+}
+
+/// A running server with one Project, `shop`, a git repository.
+#[derive(Debug)]
+pub(crate) struct TestHost {
+    folder: TempDir,
+    server: Option<Child>,
+    ready: Value,
+}
+
+impl TestHost {
+    /// Starts a server on an empty store and registers its Project.
+    pub(crate) fn start(configuration: &Configuration) -> Self {
+        let folder = TempDir::with_prefix("weft-test-").unwrap();
+        std::fs::create_dir_all(folder.path().join("codex-home")).unwrap();
+        std::fs::write(
+            folder.path().join("weft.toml"),
+            configuration.text(folder.path()),
+        )
+        .unwrap();
+        make_repository(&folder.path().join("shop"));
+        let mut host = Self {
+            folder,
+            server: None,
+            ready: Value::Null,
+        };
+        host.start_again();
+        let project = host.project().to_str().unwrap().to_owned();
+        host.weft_json(&["project", "add", &project, "--name", "shop", "--json"]);
+        host
+    }
+
+    /// Starts the server on the store it left.
+    pub(crate) fn start_again(&mut self) {
+        assert!(self.server.is_none(), "the server runs already");
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.log_path())
+            .unwrap();
+        let mut server = self
+            .command(&["serve", "--ready-json"])
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        self.server = Some(server);
+        self.ready = serde_json::from_str(&line)
+            .unwrap_or_else(|_| panic!("the server did not come up:\n{}", self.log()));
+    }
+
+    /// Ends the server as a crash does.
+    pub(crate) fn kill(&mut self) {
+        let mut server = self.server.take().expect("the server runs");
+        server.kill().unwrap();
+        server.wait().unwrap();
+    }
+
+    /// Ends the server in good order.
+    pub(crate) fn stop(&mut self) {
+        let mut server = self.server.take().expect("the server runs");
+        let pid = rustix::process::Pid::from_child(&server);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let status = server.wait().unwrap();
+        assert!(
+            status.success(),
+            "the server ended with {status}:\n{}",
+            self.log()
+        );
+    }
+
+    /// The server's process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.server.as_ref().expect("the server runs").id()
+    }
+
+    /// Address of the MCP endpoint.
+    pub(crate) fn mcp_url(&self) -> &str {
+        self.ready["mcpUrl"].as_str().unwrap()
+    }
+
+    /// Folder of everything of this server.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The Project's folder.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.folder.path().join("shop")
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.folder.path().join("weft.log")
+    }
+
+    /// The server's log so far.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    /// A call of the command line.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(agents::weft());
+        command
+            .env_remove("OPENAI_API_KEY")
+            .env("HOME", self.folder.path())
+            .env("WEFT_LOG", "info,drivers=trace,threads=debug,server=debug")
+            .arg("--config")
+            .arg(self.folder.path().join("weft.toml"))
+            .args(words)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Calls the command line and answers what came of it.
+    pub(crate) fn weft(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// Calls the command line, which must succeed and print JSON.
+    pub(crate) fn weft_json(&self, words: &[&str]) -> Value {
+        let output = self.weft(words);
+        assert!(
+            output.status.success(),
+            "weft {words:?} ended with {}:\n{}\n{}\nlog:\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+            self.log()
+        );
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("no JSON: {}", String::from_utf8_lossy(&output.stdout)))
+    }
+
+    /// Starts a thread and follows it, with further words of `weft run`.
+    pub(crate) fn run_with(&self, provider: &str, words: &[&str], prompt: &str) -> Followed {
+        let mut all = vec!["run", "--project", "shop", "--provider", provider, "--json"];
+        all.extend(words);
+        all.extend(["--", prompt]);
+        Followed::start(self.command(&all))
+    }
+
+    /// Starts a thread and follows it.
+    pub(crate) fn run(&self, provider: &str, prompt: &str) -> Followed {
+        self.run_with(provider, &[], prompt)
+    }
+
+    /// Sends a message and follows the run it starts.
+    pub(crate) fn send(&self, thread: &str, text: &str) -> Followed {
+        Followed::start(self.command(&["thread", "send", thread, "--follow", "--json", "--", text]))
+    }
+}
+
+impl Drop for TestHost {
+    fn drop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            // A test that failed leaves its server; nothing of it may stay.
+            let pid = rustix::process::Pid::from_child(&server);
+            let _gone = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            let _status = server.wait();
+        }
+        if std::thread::panicking() {
+            eprintln!("server log:\n{}", self.log());
+        }
+    }
+}
+
+fn make_repository(folder: &Path) {
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(folder.join("README.md"), "# Shop\n").unwrap();
+    for words in [
+        &["init", "-q"][..],
+        &["add", "."],
+        &["commit", "-qm", "Start"],
+    ] {
+        let done = Command::new("git")
+            .current_dir(folder)
+            .args(["-c", "user.name=test", "-c", "user.email=test@localhost"])
+            .args(words)
+            .status()
+            .unwrap();
+        assert!(done.success());
+    }
+}
