@@ -1,5 +1,7 @@
 //! Cancelling a task: who may, what it meets, what it stops.
 
+use std::slice::from_ref;
+
 use crate::command::{CancelOutcome, CancelTask, Command};
 use crate::error::DenialCode::*;
 use crate::ids::TaskId;
@@ -64,7 +66,7 @@ fn a_running_task_is_asked_to_stop_and_ends_when_its_provider_says_so() {
         world.cancel(&parent.thread, &child),
         CancelOutcome::Requested
     );
-    assert_eq!(interrupted(&world.effects), [child.run.clone()]);
+    assert_eq!(interrupted(&world.effects), from_ref(&child.run));
     assert_eq!(
         (world.status(&child.run), world.ended(&child)),
         (RunStatus::Running, None)
@@ -137,7 +139,7 @@ fn a_task_that_waits_for_its_children_can_be_cancelled() {
         world.cancel(&parent.thread, &child),
         CancelOutcome::Requested
     );
-    assert_eq!(interrupted(&world.effects), [grandchild.run.clone()]);
+    assert_eq!(interrupted(&world.effects), from_ref(&grandchild.run));
     world.end(&grandchild.run, TurnOutcome::Interrupted);
     assert_eq!(
         world.ended(&child),

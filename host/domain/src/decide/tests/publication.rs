@@ -1,5 +1,7 @@
 //! The end of a task is published once, when nothing of its child goes on any more.
 
+use std::slice::from_ref;
+
 use crate::effect::Effect;
 use crate::event::Event;
 use crate::item::{ItemKind, ItemStatus};
@@ -228,7 +230,7 @@ fn a_child_that_waits_for_its_own_children_has_not_ended() {
 
     let decision = world.finish(&grandchild.run, "Found.");
     let wake = world.wakes(&child.thread)[0].0.clone();
-    assert_eq!(started(&decision.effects), [wake.clone()]);
+    assert_eq!(started(&decision.effects), from_ref(&wake));
     assert_eq!(world.ended(&child), None, "it is being told");
     world.finish(&wake, "All found.");
     assert_eq!(world.summary(&child), Some("All found."));
@@ -255,7 +257,7 @@ fn background_work_delays_the_end() {
     type End = fn(&mut World, &Child);
     let ways: [(&str, End); 4] = [
         ("it ends", |world, child| {
-            drop(world.background(&child.thread, &[]))
+            drop(world.background(&child.thread, &[]));
         }),
         ("its session lets go", |world, child| {
             let (thread_id, reason) = (child.thread.clone(), "idle".to_owned());

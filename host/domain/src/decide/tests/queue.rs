@@ -1,5 +1,7 @@
 //! Which run of a thread starts next.
 
+use std::slice::from_ref;
+
 use crate::ids::RunId;
 use crate::item::ItemKind;
 use crate::provider_event::TurnOutcome;
@@ -81,7 +83,7 @@ fn held_runs_do_not_start_and_what_is_sent_after_the_stop_runs_before_them() {
     world.stop(&talk.thread);
     let while_stopping = world.send(&talk.thread);
     let decision = world.end(&talk.run, TurnOutcome::Interrupted);
-    assert_eq!(started(&decision.effects), [while_stopping.clone()]);
+    assert_eq!(started(&decision.effects), from_ref(&while_stopping));
     let after = world.send(&talk.thread);
     assert_eq!(
         order_of(&mut world, while_stopping.clone()),

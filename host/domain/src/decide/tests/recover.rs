@@ -1,5 +1,7 @@
 //! After a restart of the host: nothing has an agent, nothing is lost, nothing is told twice.
 
+use std::slice::from_ref;
+
 use crate::command::Command;
 use crate::ids::{ProviderSessionId, RequestId};
 use crate::item::{ItemKind, ItemStatus};
@@ -38,7 +40,7 @@ fn queued_runs_go_on_and_held_runs_stay_held() {
     let held = world.send(&stopped.thread);
     world.stop(&stopped.thread);
     let decision = world.run(Command::Recover);
-    assert_eq!(started(&decision.effects), [next.clone()]);
+    assert_eq!(started(&decision.effects), from_ref(&next));
     assert_eq!(world.status(&next), RunStatus::Starting);
     assert_eq!(world.held(&stopped.thread), [held]);
 }

@@ -91,7 +91,7 @@ fn a_closed_answer_is_a_message_that_names_its_model() {
     assert_eq!(
         from.source_provider_instance_id
             .as_ref()
-            .map(|id| id.as_str()),
+            .map(crate::ids::ProviderInstanceId::as_str),
         Some(INSTANCE)
     );
 

@@ -1,5 +1,7 @@
 //! What sessions say of themselves, their processes and the requests they open.
 
+use std::slice::from_ref;
+
 use crate::ids::{ProviderSessionId, RequestId, ThreadId};
 use crate::provider_event::{Blocking, ProviderEvent, Resume, SessionEnd};
 use crate::request::RequestStatus;
@@ -43,7 +45,7 @@ fn a_session_holds_threads_until_it_lets_go() {
     );
 
     world.report(detached(&one.thread));
-    assert_eq!(session(&world).threads, [two.thread.clone()]);
+    assert_eq!(session(&world).threads, from_ref(&two.thread));
     assert_eq!(world.thread(&one.thread).session_id, None);
     world.report(ended("crash"));
     assert_eq!(world.thread(&two.thread).session_id, None);

@@ -269,7 +269,7 @@ fn what_is_no_longer_open_takes_no_answer() {
 }
 
 #[test]
-fn a_secret_goes_to_the_provider_and_into_no_event() {
+fn a_secret_goes_to_the_provider_and_into_nothing_stored() {
     const SECRET: &str = "hunter2";
     let mut world = World::new();
     let talk = world.running();
@@ -277,7 +277,11 @@ fn a_secret_goes_to_the_provider_and_into_no_event() {
     let reply = answers(&[("colour", &["red"]), ("key", &[SECRET])]);
     let decision = world.run(respond(&asked, reply.clone(), AnsweredBy::Person));
 
-    let stored = serde_json::to_string(&decision.events).expect("JSON");
+    let stored = format!(
+        "{} {}",
+        serde_json::to_string(&decision.events).expect("JSON"),
+        serde_json::to_string(&decision.effects).expect("JSON")
+    );
     assert!(!stored.contains(SECRET), "{stored}");
     assert!(stored.contains("red"), "what is no secret stays readable");
     assert!(

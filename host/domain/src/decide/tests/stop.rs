@@ -1,5 +1,7 @@
 //! Stopping a thread: its turn, its queue, its wakes and everything below it.
 
+use std::slice::from_ref;
+
 use crate::command::{Command, SendMode};
 use crate::error::DenialCode::{InvalidRequest, ParentNotActive, ThreadNotFound};
 use crate::ids::ThreadId;
@@ -30,7 +32,7 @@ fn a_stop_interrupts_the_turn_and_holds_the_queue() {
         }
         let (one, two) = (world.send(&talk.thread), world.send(&talk.thread));
         assert_eq!(world.stop(&talk.thread), 3);
-        assert_eq!(interrupted(&world.effects), [talk.run.clone()]);
+        assert_eq!(interrupted(&world.effects), from_ref(&talk.run));
         assert_eq!(world.held(&talk.thread), [one, two]);
         let run = world.run_at(&talk.run);
         assert!(

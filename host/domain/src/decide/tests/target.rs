@@ -11,20 +11,20 @@ use super::world::World;
 
 /// A caller's wish in plain words; `None`: as the parent.
 #[derive(Clone, Copy, Default)]
-struct Wish<'a> {
-    instance: Option<&'a str>,
-    driver: Option<&'a str>,
-    model: Option<&'a str>,
-    options: Option<&'a [(&'a str, Value<'a>)]>,
+pub(super) struct Wish<'a> {
+    pub(super) instance: Option<&'a str>,
+    pub(super) driver: Option<&'a str>,
+    pub(super) model: Option<&'a str>,
+    pub(super) options: Option<&'a [(&'a str, Value<'a>)]>,
 }
 
 #[derive(Clone, Copy)]
-enum Value<'a> {
+pub(super) enum Value<'a> {
     On,
     Word(&'a str),
 }
 
-fn options(list: &[(&str, Value<'_>)]) -> Vec<ModelOption> {
+pub(super) fn options(list: &[(&str, Value<'_>)]) -> Vec<ModelOption> {
     list.iter()
         .map(|(id, value)| ModelOption {
             id: (*id).to_owned(),
@@ -54,7 +54,7 @@ fn option(id: &str, choices: &[&str]) -> ModelOptionInfo {
     }
 }
 
-fn snapshot(id: &str, driver: &str, models: Vec<ModelInfo>) -> ProviderSnapshot {
+pub(super) fn snapshot(id: &str, driver: &str, models: Vec<ModelInfo>) -> ProviderSnapshot {
     ProviderSnapshot {
         instance_id: ProviderInstanceId::new(id),
         driver_kind: DriverKind::new(driver),
@@ -94,7 +94,7 @@ fn parent() -> Thread {
     thread
 }
 
-fn home() -> ProviderSnapshot {
+pub(super) fn home() -> ProviderSnapshot {
     let effort = || option("effort", &["low", "high"]);
     snapshot(
         "home",
@@ -106,7 +106,7 @@ fn home() -> ProviderSnapshot {
     )
 }
 
-fn away() -> ProviderSnapshot {
+pub(super) fn away() -> ProviderSnapshot {
     snapshot(
         "away",
         "claude",
@@ -115,9 +115,10 @@ fn away() -> ProviderSnapshot {
 }
 
 /// Instance, model and options found, or the code and the instance worth another probe.
-type Found = Result<(String, Option<String>, Vec<ModelOption>), (DenialCode, Option<String>)>;
+pub(super) type Found =
+    Result<(String, Option<String>, Vec<ModelOption>), (DenialCode, Option<String>)>;
 
-fn find(wish: Wish<'_>, snapshots: &[ProviderSnapshot]) -> Found {
+pub(super) fn find(wish: Wish<'_>, snapshots: &[ProviderSnapshot]) -> Found {
     let instance = wish.instance.map(ProviderInstanceId::new);
     let driver = wish.driver.map(DriverKind::new);
     let wanted_options = wish.options.map(options);
@@ -260,173 +261,6 @@ fn an_instance_is_given_found_by_its_driver_or_the_parents() {
     for (name, wish, snapshots, expected) in rows {
         let found = find(wish, &snapshots).map(|(instance, _, _)| instance);
         assert_eq!(found, expected.map(str::to_owned), "{name}");
-    }
-}
-
-#[test]
-fn a_model_is_given_the_parents_or_the_first_offered() {
-    let bare = || snapshot("away", "claude", Vec::new());
-    let rows: [(
-        &str,
-        Option<&str>,
-        Option<&str>,
-        ProviderSnapshot,
-        Result<Option<&str>, DenialCode>,
-    ); 8] = [
-        ("inherited", None, None, home(), Ok(Some("small"))),
-        (
-            "given and offered",
-            None,
-            Some("bare"),
-            home(),
-            Ok(Some("bare")),
-        ),
-        (
-            "given and not offered",
-            None,
-            Some("haiku"),
-            home(),
-            Err(ModelUnavailable),
-        ),
-        (
-            "first of another instance",
-            Some("away"),
-            None,
-            away(),
-            Ok(Some("haiku")),
-        ),
-        (
-            "given of another instance",
-            Some("away"),
-            Some("large"),
-            away(),
-            Ok(Some("large")),
-        ),
-        (
-            "parent's model elsewhere",
-            Some("away"),
-            Some("small"),
-            away(),
-            Err(ModelUnavailable),
-        ),
-        (
-            "any name where none are published",
-            Some("away"),
-            Some("any"),
-            bare(),
-            Ok(Some("any")),
-        ),
-        (
-            "the provider's own choice where none are published",
-            Some("away"),
-            None,
-            bare(),
-            Ok(None),
-        ),
-    ];
-    for (name, instance, model, snapshot, expected) in rows {
-        let wish = Wish {
-            instance,
-            model,
-            ..Wish::default()
-        };
-        let found = find(wish, &[snapshot])
-            .map(|(_, model, _)| model)
-            .map_err(|(code, _)| code);
-        assert_eq!(
-            found,
-            expected.map(|model| model.map(str::to_owned)),
-            "{name}"
-        );
-    }
-}
-
-#[test]
-fn options_are_checked_where_published_and_inherited_only_for_the_same_model() {
-    use Value::{On, Word};
-    type Options = &'static [(&'static str, Value<'static>)];
-    const LOW: Options = &[("effort", Word("low"))];
-    let rows: [(
-        &str,
-        Option<&str>,
-        Option<&str>,
-        Option<Options>,
-        Result<Options, DenialCode>,
-    ); 13] = [
-        ("same instance and model", None, None, None, Ok(LOW)),
-        ("same model named", None, Some("small"), None, Ok(LOW)),
-        ("another model", None, Some("bare"), None, Ok(&[])),
-        ("another instance", Some("away"), None, None, Ok(&[])),
-        ("none wanted", None, None, Some(&[]), Ok(&[])),
-        (
-            "a choice",
-            None,
-            None,
-            Some(&[("effort", Word("high"))]),
-            Ok(&[("effort", Word("high"))]),
-        ),
-        (
-            "a switch",
-            None,
-            None,
-            Some(&[("fast", On)]),
-            Ok(&[("fast", On)]),
-        ),
-        (
-            "a value not offered",
-            None,
-            None,
-            Some(&[("effort", Word("x"))]),
-            Err(InvalidRequest),
-        ),
-        (
-            "a switch for a choice",
-            None,
-            None,
-            Some(&[("effort", On)]),
-            Err(InvalidRequest),
-        ),
-        (
-            "a word for a switch",
-            None,
-            None,
-            Some(&[("fast", Word("true"))]),
-            Err(InvalidRequest),
-        ),
-        (
-            "unknown",
-            None,
-            None,
-            Some(&[("speed", On)]),
-            Err(InvalidRequest),
-        ),
-        (
-            "unknown where none are published",
-            None,
-            Some("bare"),
-            Some(&[("speed", On)]),
-            Ok(&[("speed", On)]),
-        ),
-        (
-            "twice, none published",
-            None,
-            Some("bare"),
-            Some(&[("a", On), ("a", On)]),
-            Err(InvalidRequest),
-        ),
-    ];
-    for (name, instance, model, wanted, expected) in rows {
-        let wish = Wish {
-            instance,
-            model,
-            options: wanted,
-            ..Wish::default()
-        };
-        let found = find(wish, &[home(), away()]);
-        let found = found
-            .map(|(_, _, options)| options)
-            .map_err(|(code, _)| code);
-        assert_eq!(found, expected.map(options), "{name}");
     }
 }
 

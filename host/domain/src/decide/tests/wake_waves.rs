@@ -36,7 +36,7 @@ fn between_waves(world: &mut World, parent: &Child, wave: usize, stands: Parent)
                 world.start(&wake.id);
             }
         }
-        Parent::Alternates => while wave % 2 == 0 && end_one(world) {},
+        Parent::Alternates => while wave.is_multiple_of(2) && end_one(world) {},
     }
 }
 
