@@ -92,6 +92,7 @@ pub(crate) enum Call {
     Interrupt,
     ListTerminals(ThreadKey),
     Terminate(ThreadKey),
+    CleanTerminals(ThreadKey),
     Fork(Copy),
     CheckFork(Copy),
     ListTurns(Search),

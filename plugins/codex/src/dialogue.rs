@@ -211,9 +211,10 @@ impl Codex {
                 self.end_effect(&effect_id, outcome);
             }
             Call::ListTerminals(key) => {
-                let list = outcome.ok().and_then(|json| view(Some(json)));
-                self.terminals_listed(key, list.as_ref());
+                let list = outcome.map(|json| view(Some(json)));
+                self.terminals_listed(key, list.ok().flatten().as_ref());
             }
+            Call::CleanTerminals(key) => self.stop_is_done(key),
             Call::Terminate(key) => self.terminal_ended(key),
             Call::Fork(copy) => self.forked(copy, outcome.map(|json| view(Some(json)))),
             Call::CheckFork(copy) => {
@@ -316,6 +317,7 @@ impl Codex {
             }
             Call::ListTerminals(key) => self.terminals_listed(key, None),
             Call::Terminate(key) => self.terminal_ended(key),
+            Call::CleanTerminals(key) => self.stop_is_done(key),
             Call::Steer(effect_id) | Call::Rollback(effect_id) | Call::CloseThread(effect_id) => {
                 self.fail_effect(&effect_id, &silent("in time"));
             }

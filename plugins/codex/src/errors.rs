@@ -158,9 +158,11 @@ pub(crate) fn of_call(what: &str, error: &RpcError<'_>) -> Failure {
     failure::with_code(class, &text, &error.code.to_string())
 }
 
-/// Whether a refusal says that the method does not exist in this version.
-pub(crate) fn is_unknown_method(error: &RpcError<'_>) -> bool {
-    error.code == driver_sdk::jsonrpc::METHOD_NOT_FOUND || error.message.contains("unknown variant")
+/// Whether a refusal says that the method does not exist in this version, or not for conversations stored as this one.
+pub(crate) fn is_not_offered(error: &RpcError<'_>) -> bool {
+    error.code == driver_sdk::jsonrpc::METHOD_NOT_FOUND
+        || error.message.contains("unknown variant")
+        || error.message.contains("only supports paginated")
 }
 
 /// The process ended, or could not start.

@@ -175,7 +175,7 @@ impl Codex {
                 data: Vec::new(),
                 next_cursor: None,
             },
-            Err(error) if errors::is_unknown_method(&error) => {
+            Err(error) if errors::is_not_offered(&error) => {
                 let params = json!({ "threadId": search.native, "includeTurns": true });
                 self.call_default("thread/read", &params, Call::ReadTurns(search));
                 return;
@@ -243,7 +243,7 @@ impl Codex {
     pub(crate) fn reverted(&mut self, cut: Cut, answer: Result<(), RpcError<'_>>) {
         match answer {
             Ok(()) => self.end_effect(&cut.effect_id, EffectOutcome::Done),
-            Err(error) if errors::is_unknown_method(&error) => {
+            Err(error) if errors::is_not_offered(&error) => {
                 let params: Value = json!({ "threadId": cut.native, "numTurns": cut.turns });
                 self.call_default("thread/rollback", &params, Call::Rollback(cut.effect_id));
             }

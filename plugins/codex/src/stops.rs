@@ -5,7 +5,6 @@
 //! lose a command of its own to the previous stop.
 
 use driver_sdk::failure;
-use driver_sdk::logging::{self, LogLevel};
 use driver_sdk::types::{Background, BackgroundTask, EffectOutcome, Event, TurnOutcome};
 use serde_json::json;
 
@@ -142,11 +141,10 @@ impl Codex {
             return;
         };
         let Some(list) = list else {
-            logging::write(
-                LogLevel::Warn,
-                "this Codex cannot list what a turn left running",
-            );
-            self.stop_is_done(key);
+            // Versions without the list have a request that ends all of the thread's commands.
+            let params = json!({ "threadId": native });
+            let call = Call::CleanTerminals(key);
+            self.call("thread/backgroundTerminals/clean", &params, call, CALL_MS);
             return;
         };
         turn.ending_calls = u32::try_from(list.data.len()).unwrap_or(u32::MAX);

@@ -139,6 +139,22 @@ fn a_rollback_of_an_older_version_counts_the_turns() {
 }
 
 #[test]
+fn a_rollback_of_a_conversation_that_cannot_be_reverted_counts_the_turns() {
+    let mut session = opened();
+    session.give(vec![rollback(Some("turn-1"))]).unwrap();
+    let list = json!({ "data": turns(&["turn-2", "turn-1"]), "nextCursor": null });
+    reply(&mut session, "thread/turns/list", list);
+    refuse(
+        &mut session,
+        "thread/revert",
+        "thread/revert only supports paginated threads",
+    );
+    assert_eq!(last_frame(&session)["params"]["numTurns"], 1);
+    refuse(&mut session, "thread/rollback", "thread is busy");
+    assert!(tail(&session, 1)[0].starts_with("effect-ended rollback refused"));
+}
+
+#[test]
 fn a_rollback_to_an_unknown_point_or_under_a_turn_is_refused() {
     let mut session = opened();
     session.give(vec![rollback(Some("elsewhere"))]).unwrap();

@@ -98,6 +98,7 @@ fn a_stop_is_over_also_when_nothing_can_be_ended() {
         }),
         ("no such method", |s| {
             refuse(s, "thread/backgroundTerminals/list", "unknown variant");
+            refuse(s, "thread/backgroundTerminals/clean", "unknown variant");
         }),
         ("no answer", |s| run_out(s, 5_000)),
     ];
