@@ -12,8 +12,13 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use threads::service::CallKey;
 
-/// Decodes arguments. A refusal names the field and what was expected there.
-pub(super) fn decode<T: DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<T, Denial> {
+/// Decodes arguments. A refusal names the field and what was expected there. A null is a field left out: some
+/// clients write every field.
+pub(super) fn decode<T: DeserializeOwned>(
+    tool: &str,
+    mut arguments: JsonObject,
+) -> Result<T, Denial> {
+    arguments.retain(|_, value| !value.is_null());
     serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
         let path = error.path().to_string();
         let place = if path == "." {

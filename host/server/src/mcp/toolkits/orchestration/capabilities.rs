@@ -95,6 +95,7 @@ struct Provider {
     constraints: Vec<String>,
     /// Given only where some of the modes are offered.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<RuntimeModeWord>")]
     runtime_modes: Option<Vec<RuntimeModeWord>>,
 }
 
@@ -194,7 +195,7 @@ impl OptionDescriptor {
     }
 }
 
-/// What this build can do: read from its table, so that nothing is promised that is not there.
+// What this build can do: read from its table, so that nothing is promised that is not there.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Features {

@@ -96,6 +96,7 @@ struct Input {
     #[serde(default)]
     #[schemars(length(min = 1, max = 512))]
     title: Option<String>,
+    /// Told to the child in one sentence before the task.
     #[serde(default)]
     role: Option<RoleWord>,
     /// async: answer at once. wait: answer with the result.
@@ -104,9 +105,10 @@ struct Input {
     /// Longest wait in milliseconds, taken into 1..3,600,000 and shortened to what your client bears. Only
     /// with mode wait.
     #[serde(default = "timeout_default")]
+    #[schemars(extend("default" = WAIT_MS_DEFAULT))]
     timeout_ms: f64,
     /// The same word on a retry finds the first call's task instead of making another one.
-    #[serde(default, skip_serializing)]
+    #[serde(default)]
     #[schemars(length(min = 1, max = 256))]
     client_request_id: Option<String>,
     /// Not broader than this thread's own.
@@ -166,7 +168,6 @@ fn whole_millis(asked: f64) -> u64 {
     asked.clamp(1.0, timeout_most()) as u64
 }
 
-/// Whether the call waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
@@ -175,7 +176,6 @@ enum Mode {
     Wait,
 }
 
-/// What the child is: one sentence before the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum RoleWord {
@@ -372,6 +372,7 @@ mod tests {
         for same in [
             json!({ "task": "look", "mode": "async", "runtimeMode": "inherit", "target": {} }),
             json!({ "task": "look", "clientRequestId": "k", "timeoutMs": 5, "title": null }),
+            json!({ "task": "look", "mode": null, "runtimeMode": null, "target": { "model": null } }),
         ] {
             assert_eq!(digest(same.clone()), plain, "{same}");
         }

@@ -1,10 +1,10 @@
-//! Mode words of the wire.
+//! Mode words of the wire. Docs of types become descriptions in schemas, so these have none.
 
 use domain::modes::{InteractionMode, RuntimeMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A runtime mode or the caller's own.
+// A runtime mode or the caller's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RuntimeModeChoice {
@@ -26,7 +26,7 @@ impl RuntimeModeChoice {
     }
 }
 
-/// A runtime mode.
+// A runtime mode of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RuntimeModeWord {
@@ -45,7 +45,7 @@ impl From<RuntimeMode> for RuntimeModeWord {
     }
 }
 
-/// An interaction mode or the caller's own.
+// An interaction mode or the caller's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum InteractionModeChoice {
@@ -65,7 +65,7 @@ impl InteractionModeChoice {
     }
 }
 
-/// An interaction mode.
+// An interaction mode of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum InteractionModeWord {

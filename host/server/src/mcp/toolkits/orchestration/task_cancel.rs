@@ -4,6 +4,7 @@ use domain::command::CancelOutcome;
 use domain::error::{Denial, DenialCode};
 use domain::ids::TaskId;
 use domain::limits::REASON_UNITS_MAX;
+use domain::task::TaskStatus;
 use futures::FutureExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,6 @@ use threads::service::{CallKey, ThreadManagementService};
 
 use super::super::arguments::{call_key, check_optional, decode};
 use super::super::row::{ToolCall, ToolRow};
-use super::task_output::EndWord;
 use super::{Hint, Hints, answer, row as tool_row};
 
 const NAME: &str = "task_cancel";
@@ -53,15 +53,19 @@ async fn run(service: ThreadManagementService, mut call: ToolCall) -> Result<Val
 fn status(outcome: CancelOutcome) -> Result<CancelStatus, Denial> {
     match outcome {
         CancelOutcome::Requested => Ok(CancelStatus::CancelRequested),
-        CancelOutcome::Ended(status) => {
-            EndWord::of(status).map(CancelStatus::Ended).ok_or_else(|| {
-                let word = status.word();
-                let message = format!(
-                    "the task is told to have ended and to be {word}; read it with task_status"
-                );
-                Denial::new(DenialCode::OrchestrationError, message)
-            })
-        }
+        CancelOutcome::Ended(TaskStatus::Completed) => Ok(CancelStatus::Completed),
+        CancelOutcome::Ended(TaskStatus::Failed) => Ok(CancelStatus::Failed),
+        CancelOutcome::Ended(TaskStatus::Cancelled) => Ok(CancelStatus::Cancelled),
+        CancelOutcome::Ended(TaskStatus::Interrupted) => Ok(CancelStatus::Interrupted),
+        CancelOutcome::Ended(
+            status @ (TaskStatus::Queued | TaskStatus::Running | TaskStatus::Waiting),
+        ) => Err(Denial::new(
+            DenialCode::OrchestrationError,
+            format!(
+                "the task is told to have ended and to be {}; read it with task_status",
+                status.word()
+            ),
+        )),
     }
 }
 
@@ -75,7 +79,7 @@ struct Input {
     #[schemars(length(max = 2_000))]
     reason: Option<String>,
     /// The same word on a retry repeats only stops that failed.
-    #[serde(default, skip_serializing)]
+    #[serde(default)]
     #[schemars(length(min = 1, max = 256))]
     client_request_id: Option<String>,
 }
@@ -99,18 +103,18 @@ struct Output {
     client_request_id: String,
 }
 
-/// What the cancel met.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum CancelStatus {
     CancelRequested,
-    #[serde(untagged)]
-    Ended(EndWord),
+    Completed,
+    Failed,
+    Cancelled,
+    Interrupted,
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::task::TaskStatus;
     use serde_json::json;
 
     use super::*;

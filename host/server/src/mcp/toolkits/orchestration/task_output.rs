@@ -64,7 +64,7 @@ impl TaskOutput {
     }
 }
 
-/// Status of a task.
+// Status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum TaskStatusWord {
@@ -91,10 +91,10 @@ impl From<TaskStatus> for TaskStatusWord {
     }
 }
 
-/// Status of something that has ended.
+// Status of something that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum EndWord {
+enum EndWord {
     Completed,
     Failed,
     Cancelled,
@@ -103,7 +103,7 @@ pub(super) enum EndWord {
 
 impl EndWord {
     /// The word, where the task has ended.
-    pub(super) const fn of(status: TaskStatus) -> Option<Self> {
+    const fn of(status: TaskStatus) -> Option<Self> {
         match status {
             TaskStatus::Completed => Some(Self::Completed),
             TaskStatus::Failed => Some(Self::Failed),
