@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::changes;
 use crate::core::Codex;
-use crate::limits::LATE_ITEMS_MAX;
+use crate::limits::{ID_BYTES_MAX, LATE_ITEMS_MAX};
 use crate::notices::empty_head;
 use crate::thread::{OpenItem, Thread, ThreadKey};
 use crate::views::{self, PlanNotice};
@@ -131,7 +131,7 @@ impl Codex {
             thread_id,
             turn_id: Some(turn_id),
             head: driver_sdk::types::ItemHead {
-                native_item_id: Some(native.to_owned()),
+                native_item_id: native_id(native),
                 ..empty_head()
             },
             ..blank(kind, ItemStatus::Running)
@@ -226,7 +226,7 @@ impl Codex {
         let completed = stage == Stage::Completed;
         let (kind, title) = kind_and_title(item);
         let mut head = empty_head();
-        head.native_item_id = Some(item.id.to_string());
+        head.native_item_id = native_id(&item.id);
         let mut text = None;
         let mut body = json!({}).to_string();
         match kind {
@@ -261,7 +261,7 @@ impl Codex {
             }
             "file-change" => {
                 let changes = changes::read(item.changes);
-                head.path = changes::single_path(&changes);
+                head.path = changes::single_path(&changes).map(|path| self.clipped(&path));
                 let (added, removed) = changes::totals(&changes);
                 head.lines_added = Some(added);
                 head.lines_removed = Some(removed);
@@ -326,6 +326,11 @@ impl Codex {
         }
         json!({ "omitted": format!("{} bytes", json.len()) }).to_string()
     }
+}
+
+/// Codex's id of an item, where the host takes one that long: it is made by the model's provider.
+fn native_id(native: &str) -> Option<String> {
+    (native.len() <= ID_BYTES_MAX).then(|| native.to_owned())
 }
 
 /// An item that says nothing yet. `item-id` and `thread-id` are the caller's.

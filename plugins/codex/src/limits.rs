@@ -18,8 +18,9 @@ pub(crate) const MCP_READY_MS: u32 = 10_000;
 /// mean stop.
 pub(crate) const INTERRUPT_MS: u32 = 10_000;
 
-/// For ending the shell commands an interrupted turn left running, before the turn is reported as over.
-pub(crate) const BACKGROUND_END_MS: u32 = 5_000;
+/// For ending the shell commands an interrupted turn left running, before the turn is reported as over. Measured a few
+/// milliseconds; together with [`INTERRUPT_MS`] it stays below the time a person waits for a stop.
+pub(crate) const BACKGROUND_END_MS: u32 = 3_000;
 
 /// Most models asked for in one page, and most pages read: far above the catalog of 0.171.0.
 pub(crate) const MODEL_PAGE_ENTRIES: u32 = 100;
@@ -44,9 +45,19 @@ pub(crate) const MCP_WAIT_MS_MAX: u32 = 840_000;
 pub(crate) const THREADS_PER_SESSION_DEFAULT: u32 = 8;
 pub(crate) const THREADS_PER_SESSION_MAX: u32 = 32;
 
-/// Most `-c` words taken from the settings, and longest of them in bytes.
-pub(crate) const CONFIG_OVERRIDES_MAX: usize = 32;
+/// Most `-c` values taken from the settings, and longest of them in bytes. Each takes two words of the command line.
+pub(crate) const CONFIG_OVERRIDES_MAX: usize = 24;
 pub(crate) const CONFIG_OVERRIDE_BYTES_MAX: usize = 1_024;
+
+/// Most further variables hidden from commands, and longest of their names in bytes. They share one word.
+pub(crate) const HIDDEN_VARIABLES_MAX: usize = 16;
+pub(crate) const HIDDEN_VARIABLE_BYTES_MAX: usize = 128;
+
+/// Longest id in bytes, as the interface states. Ids of items come from the model's provider.
+pub(crate) const ID_BYTES_MAX: usize = 256;
+
+/// Most entries of one list in an event: models, background tasks, questions.
+pub(crate) const LIST_ENTRIES_MAX: usize = 64;
 
 /// Closed commands a thread remembers, so that output after the turn finds its item.
 pub(crate) const LATE_ITEMS_MAX: usize = 64;

@@ -11,7 +11,7 @@ use crate::core::{Call, Codex, Process, VERSION_PROCESS};
 use crate::describe::{self, EFFORT_OPTION};
 use crate::errors;
 use crate::launch;
-use crate::limits::{HANDSHAKE_MS, MODEL_PAGE_ENTRIES, MODEL_PAGES_MAX};
+use crate::limits::{HANDSHAKE_MS, LIST_ENTRIES_MAX, MODEL_PAGE_ENTRIES, MODEL_PAGES_MAX};
 use crate::timers::Purpose;
 use crate::views::{Account, Model, ModelPage};
 
@@ -88,6 +88,7 @@ impl Codex {
                 .filter(|model| !model.hidden)
                 .map(model_info),
         );
+        probe.models.truncate(LIST_ENTRIES_MAX);
         probe.pages += 1;
         match page.next_cursor {
             Some(cursor) if probe.pages < MODEL_PAGES_MAX => self.ask_models(Some(&cursor)),

@@ -3,7 +3,7 @@
 use driver_sdk::types::{Question, QuestionAnswer, QuestionOption};
 use serde_json::{Map, Value, json};
 
-use crate::limits::FORM_FIELDS_MAX;
+use crate::limits::{FORM_FIELDS_MAX, ID_BYTES_MAX};
 use crate::views;
 
 /// One question of `item/tool/requestUserInput`.
@@ -86,6 +86,9 @@ pub(crate) fn of_form(
     let mut questions = Vec::new();
     let mut fields = Vec::new();
     for (name, property) in properties {
+        if name.len() > ID_BYTES_MAX {
+            return None;
+        }
         let required = required.contains(&name.as_str());
         let (kind, options) = field(property)?;
         let text = |key: &str| property.get(key).and_then(Value::as_str);

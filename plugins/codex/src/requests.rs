@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::changes;
 use crate::core::Codex;
-use crate::limits::APPROVAL_TITLE_BYTES_MAX;
+use crate::limits::{APPROVAL_TITLE_BYTES_MAX, ID_BYTES_MAX, LIST_ENTRIES_MAX};
 use crate::questions;
 use crate::replies::{RequestKind, elicitation_answer, result_of};
 use crate::thread::{OpenItem, ThreadKey};
@@ -147,6 +147,10 @@ impl Codex {
 
     fn input_asked(&mut self, wire_id: &RawValue, params: Option<&RawValue>) -> Option<()> {
         let asked: Asked = view(params)?;
+        let unfit = |question: &crate::views::Question| question.id.len() > ID_BYTES_MAX;
+        if asked.questions.len() > LIST_ENTRIES_MAX || asked.questions.iter().any(unfit) {
+            return None;
+        }
         let prompt = Prompt::Questions(
             asked
                 .questions
@@ -262,6 +266,7 @@ impl Codex {
     fn open_request(&mut self, wire_id: &RawValue, asked: &Asked, opening: Opening) -> Option<()> {
         let request_id = format!("request-{}", self.next_request);
         let detail_json = self.body(&opening.detail);
+        let prompt = self.fitting(opening.prompt);
         let thread = self.thread_native(&asked.thread_id)?;
         let item = asked
             .item_id
@@ -281,7 +286,7 @@ impl Codex {
             },
             item_id: item.map(|open| open.item.item_id.clone()),
             blocking: opening.blocking,
-            prompt: opening.prompt,
+            prompt,
             detail_json,
             extra: None,
         };
@@ -295,6 +300,30 @@ impl Codex {
         });
         self.out.emit(Event::Request(request));
         Some(())
+    }
+
+    /// The prompt with every text within the host's bound: a model writes them.
+    fn fitting(&self, prompt: Prompt) -> Prompt {
+        let Prompt::Questions(mut questions) = prompt else {
+            return prompt;
+        };
+        let bytes_max = self.out.text_bytes_max();
+        let cut = |text: &mut String| {
+            if text.len() > bytes_max {
+                *text = clip::shortened(text, bytes_max);
+            }
+        };
+        for question in &mut questions {
+            cut(&mut question.header);
+            cut(&mut question.text);
+            question.options.truncate(LIST_ENTRIES_MAX);
+            for option in &mut question.options {
+                cut(&mut option.label);
+                cut(&mut option.value);
+                option.description.iter_mut().for_each(cut);
+            }
+        }
+        Prompt::Questions(questions)
     }
 
     /// `answer`

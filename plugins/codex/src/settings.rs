@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::limits::{
-    CONFIG_OVERRIDE_BYTES_MAX, CONFIG_OVERRIDES_MAX, THREADS_PER_SESSION_DEFAULT,
-    THREADS_PER_SESSION_MAX,
+    CONFIG_OVERRIDE_BYTES_MAX, CONFIG_OVERRIDES_MAX, HIDDEN_VARIABLE_BYTES_MAX,
+    HIDDEN_VARIABLES_MAX, THREADS_PER_SESSION_DEFAULT, THREADS_PER_SESSION_MAX,
 };
 
 /// How the host's MCP server reaches Codex.
@@ -62,6 +62,13 @@ impl Settings {
         if self.config_overrides.len() > CONFIG_OVERRIDES_MAX {
             return Err(format!(
                 "config_overrides holds more than {CONFIG_OVERRIDES_MAX} entries"
+            ));
+        }
+        let hidden = &self.shell_environment_exclude;
+        let fits = |name: &String| !name.is_empty() && name.len() <= HIDDEN_VARIABLE_BYTES_MAX;
+        if hidden.len() > HIDDEN_VARIABLES_MAX || !hidden.iter().all(fits) {
+            return Err(format!(
+                "shell_environment_exclude holds at most {HIDDEN_VARIABLES_MAX} names of 1 to {HIDDEN_VARIABLE_BYTES_MAX} bytes"
             ));
         }
         for word in &self.config_overrides {
@@ -121,8 +128,8 @@ pub(crate) fn schema() -> Value {
             "shell_environment_exclude": {
                 "description": "Further environment variables, as Codex patterns, that commands the model runs do not see.",
                 "type": "array",
-                "items": { "type": "string", "minLength": 1, "maxLength": 128 },
-                "maxItems": 32,
+                "items": { "type": "string", "minLength": 1, "maxLength": HIDDEN_VARIABLE_BYTES_MAX },
+                "maxItems": HIDDEN_VARIABLES_MAX,
                 "default": []
             }
         }
@@ -132,6 +139,18 @@ pub(crate) fn schema() -> Value {
 #[cfg(test)]
 mod tests {
     use super::{McpInjection, Settings};
+
+    #[test]
+    fn the_schema_tells_the_defaults_in_use() {
+        let schema = super::schema();
+        let properties = schema["properties"].as_object().unwrap();
+        let defaults: serde_json::Map<_, _> = properties
+            .iter()
+            .map(|(name, property)| (name.clone(), property["default"].clone()))
+            .collect();
+        let told = serde_json::Value::Object(defaults).to_string();
+        assert_eq!(Settings::parse(&told).unwrap(), Settings::default());
+    }
 
     #[test]
     fn settings_are_read_or_refused_with_the_field() {
@@ -149,6 +168,10 @@ mod tests {
             (r#"{"threads_per_session":33}"#, "threads_per_session"),
             (r#"{"config_overrides":["model"]}"#, "model"),
             (r#"{"config_overrides":["a=1\nb=2"]}"#, "config_overrides"),
+            (
+                r#"{"shell_environment_exclude":[""]}"#,
+                "shell_environment_exclude",
+            ),
             (r#"{"thread_per_session":2}"#, "thread_per_session"),
             ("[", "settings"),
         ] {

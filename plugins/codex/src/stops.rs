@@ -4,13 +4,15 @@
 //! is the interrupt, then ending each listed command, and only then is the turn reported as over: the next turn must not
 //! lose a command of its own to the previous stop.
 
+use driver_sdk::clip;
 use driver_sdk::failure;
+use driver_sdk::limits::TITLE_BYTES_MAX;
 use driver_sdk::types::{Background, BackgroundTask, EffectOutcome, Event, TurnOutcome};
 use serde_json::json;
 
 use crate::core::{Call, Codex};
 use crate::errors;
-use crate::limits::{BACKGROUND_END_MS, CALL_MS, INTERRUPT_MS};
+use crate::limits::{BACKGROUND_END_MS, CALL_MS, INTERRUPT_MS, LIST_ENTRIES_MAX};
 use crate::thread::{Interrupt, Phase, ThreadKey};
 use crate::timers::Purpose;
 use crate::views::Terminals;
@@ -197,11 +199,12 @@ impl Codex {
                 kind: "command".to_owned(),
                 description: terminal
                     .command
-                    .as_ref()
-                    .map(std::string::ToString::to_string),
+                    .as_deref()
+                    .map(|command| clip::one_line(command, TITLE_BYTES_MAX)),
             }
         };
-        let tasks: Vec<BackgroundTask> = list.data.iter().map(task).collect();
+        let tasks: Vec<BackgroundTask> =
+            list.data.iter().take(LIST_ENTRIES_MAX).map(task).collect();
         if tasks.is_empty() && thread.background.is_empty() {
             return;
         }

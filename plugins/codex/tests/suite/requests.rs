@@ -153,3 +153,25 @@ fn ids_of_requests_are_this_sides_own_also_when_codex_repeats_its_own() {
         .collect();
     assert_eq!(ids, ["request-1", "request-2"]);
 }
+
+#[test]
+fn questions_the_host_could_not_take_are_refused_and_long_texts_cut() {
+    let question = |id: String, text: String| json!({ "id": id, "header": "h", "question": text, "options": null });
+    for (questions, taken) in [
+        (vec![question("i".repeat(257), "t".to_owned())], false),
+        (vec![question("i".to_owned(), "t".to_owned()); 65], false),
+        (vec![question("i".to_owned(), "t".repeat(2 << 20))], true),
+    ] {
+        let mut session = running();
+        let params = json!({ "turnId": "native-turn-1", "questions": questions });
+        ask(&mut session, "item/tool/requestUserInput", params);
+        let shown = session.events().find_map(|event| match event {
+            Event::Request(Request {
+                prompt: Prompt::Questions(questions),
+                ..
+            }) => Some(questions[0].text.len()),
+            _ => None,
+        });
+        assert_eq!(shown, taken.then_some(1 << 20));
+    }
+}

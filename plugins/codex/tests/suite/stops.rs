@@ -100,7 +100,7 @@ fn a_stop_is_over_also_when_nothing_can_be_ended() {
             refuse(s, "thread/backgroundTerminals/list", "unknown variant");
             refuse(s, "thread/backgroundTerminals/clean", "unknown variant");
         }),
-        ("no answer", |s| run_out(s, 5_000)),
+        ("no answer", |s| run_out(s, 3_000)),
     ];
     for (name, end) in ends {
         let mut session = prepare();
