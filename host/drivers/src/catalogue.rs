@@ -26,8 +26,13 @@ pub enum DriverSource {
         bytes: Cow<'static, [u8]>,
     },
     /// One component file.
-    File(PathBuf),
-    /// Every `*.component.wasm` of a folder. A folder that does not exist holds none.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// SHA-256 it must have, hexadecimal.
+        digest: Option<String>,
+    },
+    /// Every `*.wasm` of a folder. A folder that does not exist holds none.
     Folder(PathBuf),
 }
 
@@ -118,6 +123,21 @@ impl DriverCatalogue {
         let _ = pending.wait_for(|pending| *pending == 0).await;
     }
 
+    /// The driver of a kind, once it is known whether there is one.
+    pub(crate) async fn settled(&self, kind: &DriverKind) -> Lookup {
+        let mut pending = self.inner.pending.subscribe();
+        loop {
+            pending.mark_unchanged();
+            match self.driver(kind) {
+                Lookup::Starting => {}
+                settled => return settled,
+            }
+            if pending.changed().await.is_err() {
+                return self.driver(kind);
+            }
+        }
+    }
+
     /// Looks for the driver of a kind.
     #[must_use]
     pub fn driver(&self, kind: &DriverKind) -> Lookup {
@@ -199,6 +219,7 @@ fn file_names_kind(source: &str, kind: &DriverKind) -> bool {
 struct Wanted {
     name: String,
     from: From,
+    digest: Option<String>,
 }
 
 enum From {
@@ -211,23 +232,24 @@ impl Wanted {
     fn from_source(source: DriverSource) -> Vec<Self> {
         match source {
             DriverSource::Embedded { name, bytes } => {
-                vec![Self { name: format!("embedded {name}"), from: From::Bytes(bytes) }]
+                let name = format!("embedded {name}");
+                vec![Self { name, from: From::Bytes(bytes), digest: None }]
             }
-            DriverSource::File(path) => vec![Self::file(path)],
+            DriverSource::File { path, digest } => vec![Self { digest, ..Self::file(path) }],
             DriverSource::Folder(folder) => match component_files(&folder) {
                 Ok(files) => files.into_iter().map(Self::file).collect(),
                 Err(cause) => {
                     let name = folder.display().to_string();
                     let error =
                         LoadError::Unreadable { path: name.clone(), cause: Arc::new(cause) };
-                    vec![Self { name, from: From::Broken(error) }]
+                    vec![Self { name, from: From::Broken(error), digest: None }]
                 }
             },
         }
     }
 
     fn file(path: PathBuf) -> Self {
-        Self { name: path.display().to_string(), from: From::File(path) }
+        Self { name: path.display().to_string(), from: From::File(path), digest: None }
     }
 
     async fn load(self, engine: &DriverEngine) -> (Option<u64>, Result<LoadedDriver, LoadError>) {
@@ -241,10 +263,21 @@ impl Wanted {
                 }
             }
         };
-        match bytes {
+        let digest = self.digest;
+        match bytes.and_then(|bytes| check_digest(bytes, digest.as_deref())) {
             Ok(bytes) => (Some(bytes.len() as u64), LoadedDriver::load(engine, bytes).await),
             Err(error) => (None, Err(error)),
         }
+    }
+}
+
+fn check_digest(bytes: Vec<u8>, wanted: Option<&str>) -> Result<Vec<u8>, LoadError> {
+    let Some(wanted) = wanted else { return Ok(bytes) };
+    let found = crate::component::digest(&bytes);
+    if found.eq_ignore_ascii_case(wanted) {
+        Ok(bytes)
+    } else {
+        Err(LoadError::WrongDigest { found })
     }
 }
 
@@ -257,9 +290,7 @@ fn component_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in entries.take(FOLDER_FILES_MAX) {
         let path = entry?.path();
-        let is_component =
-            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(".component.wasm"));
-        if is_component {
+        if path.extension().is_some_and(|extension| extension == "wasm") {
             files.push(path);
         }
     }

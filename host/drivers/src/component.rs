@@ -81,7 +81,7 @@ impl LoadedDriver {
                 engine: engine.clone(),
                 imports,
                 bytes: bytes.len() as u64,
-                digest: hex(&Sha256::digest(bytes)),
+                digest: digest(bytes),
             }),
         })
     }
@@ -139,9 +139,10 @@ pub fn read_component(path: &Path) -> Result<Vec<u8>, LoadError> {
     Ok(bytes)
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// SHA-256 of a file, hexadecimal.
+pub(crate) fn digest(bytes: &[u8]) -> String {
     use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
         // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
         text

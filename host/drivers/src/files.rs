@@ -11,15 +11,15 @@ pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(0o700))
 }
 
+/// Creates an empty file that only the host's user can read, or empties an existing one.
+pub(crate) fn create_private(path: &Path) -> io::Result<fs::File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
 /// Creates or replaces a file that only the host's user can read. It is never seen half written.
 pub(crate) fn write_private(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let partial = folder.join(format!(".{name}.partial"));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&partial)?;
+    let mut file = create_private(&partial)?;
     file.write_all(bytes)?;
     drop(file);
     fs::rename(&partial, folder.join(name))

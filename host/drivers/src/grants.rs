@@ -85,6 +85,8 @@ pub(crate) struct Gate {
     pub(crate) grants: Grants,
     /// Program and leading arguments of `agent`.
     pub(crate) command: Vec<String>,
+    /// Host variables the operator passes on to this instance.
+    pub(crate) from_host: BTreeSet<String>,
     /// Variables the operator sets for this instance.
     pub(crate) environment: BTreeMap<String, String>,
     /// The host's own environment, as far as text goes.
@@ -144,7 +146,7 @@ impl Gate {
         let mut variables: BTreeMap<String, String> = self
             .host_environment
             .iter()
-            .filter(|(name, _)| is_basic(name))
+            .filter(|(name, _)| is_basic(name) || self.from_host.contains(*name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         for need in manifest.environment() {

@@ -67,6 +67,7 @@ fn gate() -> Gate {
         instance: ProviderInstanceId::new("one"),
         grants: Grants::default(),
         command: vec!["/opt/agent".to_owned(), "--quiet".to_owned()],
+        from_host: ["PASSED_ON".to_owned()].into(),
         environment: map(&[("BY_OPERATOR", "yes")]),
         host_environment: map(&[
             ("PATH", "/bin"),
@@ -74,6 +75,7 @@ fn gate() -> Gate {
             ("AWS_SECRET", "hidden"),
             ("FROM_HOST", "passed"),
             ("LC_ALL", "C"),
+            ("PASSED_ON", "1"),
         ]),
     }
 }
@@ -105,7 +107,7 @@ fn a_granted_wish_becomes_a_command_line() {
     assert_eq!(line.program, "/opt/agent");
     assert_eq!(line.arguments, ["--quiet", "serve", "--model=big", "x"]);
     let names: Vec<_> = line.environment.keys().map(String::as_str).collect();
-    assert_eq!(names, ["BY_OPERATOR", "FROM_HOST", "LC_ALL", "PATH", "SET_BY_DRIVER"]);
+    assert_eq!(names, ["BY_OPERATOR", "FROM_HOST", "LC_ALL", "PASSED_ON", "PATH", "SET_BY_DRIVER"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::bindings::v0_1::{Driver, DriverPre, log, types};
 use crate::component::LoadedDriver;
 use crate::engine::{DriverEngine, ticks};
 use crate::guest_log::GuestLog;
-use crate::limits;
+use crate::limits::{self, SessionLimits};
 
 /// How a guest failed. The store is gone afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,8 +26,11 @@ pub(crate) enum GuestError {
         limit: Duration,
     },
     /// It asked for more memory than it may have.
-    #[error("the driver needs more than {} MiB of memory", limits::GUEST_MEMORY_BYTES_MAX >> 20)]
-    OutOfMemory,
+    #[error("the driver needs more than {} MiB of memory", bytes_max >> 20)]
+    OutOfMemory {
+        /// The limit it broke, bytes.
+        bytes_max: usize,
+    },
     /// It returned more than the host takes.
     #[error("the driver returned more than {} MiB at once", limits::GUEST_RESULT_BYTES_MAX >> 20)]
     ResultTooLarge,
@@ -72,10 +75,10 @@ impl log::Host for GuestState {
 }
 
 /// Refuses growth beyond the limits and remembers that it did, so that the trap that follows can be named.
-#[derive(Default)]
 struct Meter {
-    memory_refused: bool,
+    bytes_max: usize,
     bytes: usize,
+    memory_refused: bool,
 }
 
 impl ResourceLimiter for Meter {
@@ -86,7 +89,7 @@ impl ResourceLimiter for Meter {
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
         let total = self.bytes.saturating_sub(current).saturating_add(desired);
-        if total > limits::GUEST_MEMORY_BYTES_MAX {
+        if total > self.bytes_max {
             self.memory_refused = true;
             return Ok(false);
         }
@@ -119,6 +122,7 @@ impl ResourceLimiter for Meter {
 /// One provider session's guest. After any failure it refuses all calls.
 pub(crate) struct GuestSession {
     live: Option<Live>,
+    call_time_max: Duration,
     slow: bool,
 }
 
@@ -139,29 +143,31 @@ impl GuestSession {
     pub(crate) fn open(
         loaded: &LoadedDriver,
         config: &SessionConfig,
+        bounds: &SessionLimits,
         log: GuestLog,
     ) -> Result<Self, GuestError> {
-        let mut store = new_store(loaded.engine(), log);
-        arm(&mut store, limits::CALL_TIME_MAX);
+        let call_time_max = bounds.call_time_max;
+        let mut store = new_store(loaded.engine(), bounds.memory_bytes_max, log);
+        arm(&mut store, call_time_max);
         let driver = loaded
             .pre()
             .instantiate(&mut store)
-            .map_err(|e| instantiate_error(&store, &e, limits::CALL_TIME_MAX))?;
-        arm(&mut store, limits::CALL_TIME_MAX);
+            .map_err(|e| instantiate_error(&store, &e, call_time_max))?;
+        arm(&mut store, call_time_max);
         let opened = driver
             .weft_orchestration_adapter_adapter()
             .session()
             .call_open(&mut store, config)
-            .map_err(|e| call_error(&store, &e, limits::CALL_TIME_MAX))?;
+            .map_err(|e| call_error(&store, &e, call_time_max))?;
         let session = opened.map_err(gave_up)?;
-        Ok(Self { live: Some(Live { store, driver, session }), slow: false })
+        Ok(Self { live: Some(Live { store, driver, session }), call_time_max, slow: false })
     }
 
     /// Hands inputs to the guest and takes its actions.
     pub(crate) fn handle(&mut self, inputs: &[Input]) -> Result<Vec<Action>, GuestError> {
         let Some(live) = self.live.as_mut() else { return Err(GuestError::Discarded) };
         let begun = Instant::now();
-        arm(&mut live.store, limits::CALL_TIME_MAX);
+        arm(&mut live.store, self.call_time_max);
         let result = live
             .driver
             .weft_orchestration_adapter_adapter()
@@ -170,7 +176,7 @@ impl GuestSession {
         let result = match result {
             Ok(Ok(actions)) => Ok(actions),
             Ok(Err(error)) => Err(gave_up(error)),
-            Err(error) => Err(call_error(&live.store, &error, limits::CALL_TIME_MAX)),
+            Err(error) => Err(call_error(&live.store, &error, self.call_time_max)),
         };
         self.slow = begun.elapsed() > limits::CALL_TIME_SLOW;
         if result.is_err() {
@@ -190,7 +196,8 @@ pub(crate) fn describe(
     engine: &DriverEngine,
     pre: &DriverPre<GuestState>,
 ) -> Result<DriverInfo, GuestError> {
-    let mut store = new_store(engine, GuestLog::for_describe());
+    let mut store =
+        new_store(engine, limits::GUEST_MEMORY_BYTES_MAX, GuestLog::for_describe());
     arm(&mut store, limits::DESCRIBE_TIME_MAX);
     let driver = pre
         .instantiate(&mut store)
@@ -202,8 +209,9 @@ pub(crate) fn describe(
         .map_err(|e| call_error(&store, &e, limits::DESCRIBE_TIME_MAX))
 }
 
-fn new_store(engine: &DriverEngine, log: GuestLog) -> Store<GuestState> {
-    let mut store = Store::new(engine.engine(), GuestState { log, meter: Meter::default() });
+fn new_store(engine: &DriverEngine, bytes_max: usize, log: GuestLog) -> Store<GuestState> {
+    let meter = Meter { bytes_max, bytes: 0, memory_refused: false };
+    let mut store = Store::new(engine.engine(), GuestState { log, meter });
     store.limiter(|state| &mut state.meter);
     store.set_hostcall_fuel(limits::GUEST_RESULT_BYTES_MAX);
     store.epoch_deadline_trap();
@@ -234,7 +242,7 @@ fn call_error(store: &Store<GuestState>, error: &wasmtime::Error, limit: Duratio
         return GuestError::Timeout { limit };
     }
     if state.meter.memory_refused {
-        return GuestError::OutOfMemory;
+        return GuestError::OutOfMemory { bytes_max: state.meter.bytes_max };
     }
     let root = error.root_cause().to_string();
     // wasmtime has no public type for it; its words are held by a test.

@@ -14,12 +14,15 @@ pub mod grants;
 mod guest;
 mod guest_log;
 mod inspect;
+mod ledger;
 pub mod limits;
 pub mod load_error;
 pub mod manifest;
+pub mod pool;
 pub mod process;
 mod random;
 pub mod secrets;
+mod session;
 mod text;
 
 pub use inspect::INTERFACE_VERSION;

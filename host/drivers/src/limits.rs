@@ -2,6 +2,39 @@
 
 use std::time::Duration;
 
+/// Bounds of one provider session that the operator may set. The defaults are those below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// Linear memory of the guest, bytes.
+    pub memory_bytes_max: usize,
+    /// Longest single call into the guest.
+    pub call_time_max: Duration,
+    /// Longest line from a process and longest frame to one, bytes.
+    pub line_bytes_max: u32,
+    /// Longest single text in an action or event, bytes, frames excepted.
+    pub text_bytes_max: u32,
+    /// All files of the session, bytes.
+    pub file_bytes_max: u32,
+    /// Most actions of one call.
+    pub actions_max: u32,
+    /// Most processes alive at once.
+    pub processes_max: u32,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self {
+            memory_bytes_max: GUEST_MEMORY_BYTES_MAX,
+            call_time_max: CALL_TIME_MAX,
+            line_bytes_max: LINE_BYTES_MAX,
+            text_bytes_max: TEXT_BYTES_MAX,
+            file_bytes_max: FILE_BYTES_MAX,
+            actions_max: ACTIONS_MAX,
+            processes_max: PROCESSES_MAX,
+        }
+    }
+}
+
 // ------------------------------------------------------------------ components
 
 /// Largest component file, bytes. The largest driver tried, written in Python, has 18 MB.

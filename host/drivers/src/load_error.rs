@@ -112,6 +112,15 @@ pub enum LoadError {
         /// What is wrong with it.
         reason: String,
     },
+    /// It is not the file the operator named.
+    #[error(
+        "the file has the SHA-256 {found}, not the one the configuration names. Restore the file, or set `sha256` to \
+         this value if you trust it."
+    )]
+    WrongDigest {
+        /// The file's digest.
+        found: String,
+    },
     /// Another file has the same kind.
     #[error("two drivers have the kind `{kind}`: {first} and {second}. Remove one of them.")]
     DuplicateKind {

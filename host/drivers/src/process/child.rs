@@ -43,6 +43,7 @@ pub(crate) struct SpawnOrder {
     /// The whole environment, values of secrets put in.
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) working_folder: PathBuf,
+    pub(crate) line_bytes_max: usize,
     pub(crate) secrets: SessionSecrets,
     pub(crate) outlet: Outlet,
 }
@@ -140,6 +141,7 @@ impl Supervised {
             stop: stop.clone(),
             abandon: CancellationToken::new(),
             outlet: order.outlet,
+            line_bytes_max: order.line_bytes_max,
             secrets: order.secrets,
         };
         let done = tokio::spawn(supervisor.run(child));
@@ -187,6 +189,7 @@ struct Supervisor {
     /// Stop reading: whoever still holds the pipes is a descendant that is being ended.
     abandon: CancellationToken,
     outlet: Outlet,
+    line_bytes_max: usize,
     secrets: SessionSecrets,
 }
 
@@ -306,7 +309,7 @@ impl Supervisor {
 
     async fn read(&self, pipe: Option<impl AsyncRead + Unpin>, stream: Stream) {
         let Some(mut pipe) = pipe else { return };
-        let mut cutter = LineCutter::new(limits::LINE_BYTES_MAX as usize);
+        let mut cutter = LineCutter::new(self.line_bytes_max);
         let mut buffer = vec![0; READ_BYTES];
         let mut left_after_end = PIPE_BYTES_MAX;
         loop {

@@ -33,6 +33,7 @@ impl Bench {
                 arguments: vec!["-c".to_owned(), script.to_owned()],
                 environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
                 working_folder: self.folder.clone(),
+                line_bytes_max: limits::LINE_BYTES_MAX as usize,
                 secrets,
                 outlet: self.outlet.clone(),
             },
@@ -251,6 +252,7 @@ async fn a_program_that_cannot_run_is_an_error_and_not_a_process() {
         arguments: Vec::new(),
         environment: BTreeMap::new(),
         working_folder: bench.folder.join("gone"),
+        line_bytes_max: 100,
         secrets: SessionSecrets::default(),
         outlet: bench.outlet.clone(),
     };
@@ -264,6 +266,7 @@ async fn a_program_that_cannot_run_is_an_error_and_not_a_process() {
         arguments: Vec::new(),
         environment: BTreeMap::new(),
         working_folder: bench.folder.clone(),
+        line_bytes_max: 100,
         secrets: SessionSecrets::default(),
         outlet: bench.outlet.clone(),
     };

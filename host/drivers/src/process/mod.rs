@@ -17,7 +17,7 @@ pub use signal::become_subreaper;
 pub use sweep::{SweepReport, sweep};
 pub use table::ProcessTable;
 
-pub(crate) use child::{ProcessEvent, SpawnError, SpawnOrder, Supervised};
+pub(crate) use child::{Outlet, ProcessEvent, SpawnOrder, Stream, Supervised, exit_cause};
 pub(crate) use lines::LineState;
-pub(crate) use program::{NoProgram, find_program};
+pub(crate) use program::find_program;
 pub(crate) use stdin::StdinError;
