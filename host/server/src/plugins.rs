@@ -280,7 +280,7 @@ mod tests {
             ("broken", "refused", "not WebAssembly"),
             ("gone", "refused", "/no/such.wasm"),
             ("off", "disabled", "[drivers.off] enabled = false"),
-            ("pinned", "refused", pin.as_str()),
+            ("pinned", "refused", "not the one the configuration names"),
         ];
         assert_eq!(told.len(), expected.len(), "{told:?}");
         for ((kind, state, reason), (wanted_kind, wanted_state, part)) in told.iter().zip(expected)

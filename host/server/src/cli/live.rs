@@ -175,10 +175,12 @@ impl Live {
             return Ok(());
         }
         shown.waiting.push_str(&new);
-        while let Some((line, rest)) = shown.waiting.split_once('\n') {
-            let (line, rest) = (line.to_owned(), rest.to_owned());
-            self.line(out, &shown.thread_id, &line)?;
-            shown.waiting = rest;
+        if let Some(end) = shown.waiting.rfind('\n') {
+            let rest = shown.waiting.split_off(end + 1);
+            let whole = std::mem::replace(&mut shown.waiting, rest);
+            for line in whole.lines() {
+                self.line(out, &shown.thread_id, line)?;
+            }
         }
         Ok(())
     }

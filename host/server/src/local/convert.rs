@@ -216,3 +216,19 @@ pub(super) fn change(event: &Event) -> Option<Change> {
         | Event::SessionUpdated(_) => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bookkeeping_facts_are_not_told_to_people() {
+        let project = Project {
+            id: domain::ids::ProjectId::new("project-1"),
+            name: "p".to_owned(),
+            root: "/p".to_owned(),
+            created_at: Timestamp::from_millis(0),
+        };
+        assert!(change(&Event::ProjectAdded(project)).is_none());
+    }
+}

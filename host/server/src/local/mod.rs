@@ -8,8 +8,6 @@ pub mod limits;
 pub mod peer;
 mod routes;
 pub mod socket;
-#[cfg(test)]
-mod tests;
 pub mod wire;
 
 use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;

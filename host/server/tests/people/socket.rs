@@ -1,168 +1,13 @@
-//! The socket with the real service behind it and a journal in a temporary folder.
+//! The local socket, call by call.
 
-use std::sync::Arc;
-
-use domain::event::Event;
-use domain::ids::{DriverKind, ProviderInstanceId, ProviderSessionId, RequestId, RunId, ThreadId};
-use domain::modes::{InteractionMode, Modes, RuntimeMode};
-use domain::provider::{ProviderSnapshot, Readiness, Steering};
-use domain::provider_event::{Blocking, ProviderEvent, ProviderReport, TurnOutcome};
+use domain::ids::RequestId;
+use domain::provider_event::{Blocking, ProviderEvent, TurnOutcome};
 use domain::request::{Approval, Choice, Prompt, Reply};
-use threads::clock::{RandomIds, SystemClock};
-use threads::ports::{BoxFuture, ProviderPort, ProviderWork, Reports};
-use threads::service::{ServiceSettings, ThreadDefaults, ThreadManagementService};
-use threads::{Journal, Running};
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use server::local::client::{ClientError, FeedReader};
+use server::local::wire::{AddProject, Change, CreateThread, FeedLine, RespondTo, StopThread};
+use threads::ports::ProviderWork;
 
-use super::client::{Client, ClientError};
-use super::peer::Kinship;
-use super::wire::{AddProject, Change, CreateThread, FeedLine, RespondTo, StopThread};
-use super::{LocalApi, socket};
-
-#[derive(Debug)]
-enum Everybody {
-    People,
-    Agents,
-}
-
-impl Kinship for Everybody {
-    fn is_ours(&self, _pid: u32) -> bool {
-        matches!(self, Self::Agents)
-    }
-}
-
-/// An agent whose reports the test writes by hand.
-#[derive(Debug)]
-struct HandPort(mpsc::UnboundedSender<ProviderWork>);
-
-impl ProviderPort for HandPort {
-    fn snapshots(&self) -> Vec<ProviderSnapshot> {
-        vec![ProviderSnapshot {
-            instance_id: ProviderInstanceId::new("hand"),
-            driver_kind: DriverKind::new("scripted"),
-            display_name: None,
-            models: Vec::new(),
-            runtime_modes: RuntimeMode::ALL.to_vec(),
-            interaction_modes: InteractionMode::ALL.to_vec(),
-            steering: Steering::Native,
-            mcp_wait_ms_max: None,
-            version: Some("1".to_owned()),
-            constraints: Vec::new(),
-            readiness: Readiness::Ready,
-        }]
-    }
-
-    fn reprobe<'a>(&'a self, _: &'a ProviderInstanceId) -> BoxFuture<'a, ()> {
-        Box::pin(std::future::ready(()))
-    }
-
-    fn submit(&self, work: ProviderWork) {
-        // The test may have seen enough.
-        drop(self.0.send(work));
-    }
-}
-
-struct Host {
-    folder: tempfile::TempDir,
-    client: Client,
-    reports: Reports,
-    work: mpsc::UnboundedReceiver<ProviderWork>,
-    stop: CancellationToken,
-    listening: tokio::task::JoinHandle<std::io::Result<()>>,
-    _journal: Running,
-}
-
-impl Host {
-    async fn start(kinship: Everybody) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("journal.redb");
-        let journal = Journal::open(&file, Arc::new(SystemClock), Arc::new(RandomIds)).unwrap();
-        let reports = journal.reports();
-        let (sender, work) = mpsc::unbounded_channel();
-        let port = Arc::new(HandPort(sender));
-        let journal = journal
-            .start(Arc::clone(&port) as Arc<dyn ProviderPort>)
-            .await
-            .unwrap();
-        let settings = ServiceSettings {
-            delegation_depth_max: 4,
-            defaults: ThreadDefaults {
-                provider: None,
-                model: None,
-                modes: Modes {
-                    runtime: RuntimeMode::ApprovalRequired,
-                    interaction: InteractionMode::Default,
-                },
-            },
-        };
-        let service = ThreadManagementService::new(
-            journal.writer(),
-            journal.store(),
-            journal.changes(),
-            port,
-            settings,
-        );
-        let stop = CancellationToken::new();
-        let api = LocalApi {
-            service,
-            kinship: Arc::new(kinship),
-            own_uid: rustix::process::geteuid().as_raw(),
-            mcp_url: "http://127.0.0.1:1/mcp".to_owned(),
-            stop: stop.clone(),
-        };
-        let listener = socket::bind(folder.path()).unwrap();
-        let listening = tokio::spawn(super::listen(listener, api));
-        let client = Client::new(folder.path());
-        Self {
-            folder,
-            client,
-            reports,
-            work,
-            stop,
-            listening,
-            _journal: journal,
-        }
-    }
-
-    async fn report(&self, event: ProviderEvent) {
-        let report = ProviderReport {
-            session_id: ProviderSessionId::new("session-1"),
-            instance_id: ProviderInstanceId::new("hand"),
-            event,
-        };
-        self.reports.send(report).await.unwrap();
-    }
-
-    async fn add_project(&self) -> String {
-        let root = self.folder.path().to_str().unwrap().to_owned();
-        let added = self
-            .client
-            .add_project(&AddProject {
-                name: Some("p".to_owned()),
-                root,
-            })
-            .await;
-        added.unwrap().id
-    }
-
-    async fn start_thread(&self, project: String) -> (ThreadId, RunId) {
-        let request = CreateThread {
-            project,
-            provider: Some("hand".to_owned()),
-            model: None,
-            runtime_mode: None,
-            interaction_mode: None,
-            title: None,
-            prompt: Some("do it".to_owned()),
-        };
-        let created = self.client.create_thread(&request).await.unwrap();
-        (
-            ThreadId::new(created.thread_id),
-            RunId::new(created.run_id.unwrap()),
-        )
-    }
-}
+use crate::host::{Everybody, Host};
 
 #[tokio::test]
 async fn a_project_is_registered_once_under_its_canonical_path() {
@@ -273,7 +118,7 @@ async fn a_run_is_followed_from_its_start_over_an_approval_to_its_end() {
     assert_eq!(rows[0].state, "completed");
 }
 
-async fn until(feed: &mut super::client::FeedReader, wanted: impl Fn(&Change) -> bool) -> FeedLine {
+async fn until(feed: &mut FeedReader, wanted: impl Fn(&Change) -> bool) -> FeedLine {
     loop {
         let line = feed.next().await.unwrap().unwrap();
         if wanted(&line.change) {
@@ -345,15 +190,4 @@ async fn a_host_that_goes_down_ends_its_feeds_and_then_nobody_listens() {
     let error = host.client.projects().await.unwrap_err();
     assert!(matches!(error, ClientError::NotRunning { .. }), "{error}");
     assert!(error.to_string().contains("weft serve"), "{error}");
-}
-
-#[test]
-fn bookkeeping_facts_are_not_told_to_people() {
-    let project = domain::project::Project {
-        id: domain::ids::ProjectId::new("project-1"),
-        name: "p".to_owned(),
-        root: "/p".to_owned(),
-        created_at: domain::time::Timestamp::from_millis(0),
-    };
-    assert!(super::convert::change(&Event::ProjectAdded(project)).is_none());
 }
