@@ -89,7 +89,7 @@ pub(crate) enum Call {
     StartTurn(ThreadKey),
     /// Holds the effect.
     Steer(String),
-    Interrupt,
+    Interrupt(ThreadKey),
     ListTerminals(ThreadKey),
     Terminate(ThreadKey),
     CleanTerminals(ThreadKey),

@@ -229,8 +229,12 @@ impl Codex {
             Call::Revert(cut) => self.reverted(cut, outcome.map(drop)),
             Call::Rollback(effect_id) => self.rolled_back(&effect_id, outcome.map(drop)),
             Call::CloseThread(effect_id) => self.end_effect(&effect_id, EffectOutcome::Done),
-            // A stop of a turn that just ended is refused, and its end is on the way.
-            Call::Interrupt | Call::Forget => {}
+            Call::Interrupt(key) => {
+                if outcome.is_err() {
+                    self.interrupt_refused(key);
+                }
+            }
+            Call::Forget => {}
         }
     }
 
@@ -277,6 +281,7 @@ impl Codex {
             }
             Some(Purpose::McpReady(key)) => self.mcp_silent(key),
             Some(Purpose::Interrupt(key)) => self.interrupt_ignored(key),
+            Some(Purpose::InterruptAgain(key)) => self.send_interrupt(key),
             Some(Purpose::BackgroundEnd(key)) => {
                 logging::write(
                     LogLevel::Warn,
@@ -328,7 +333,8 @@ impl Codex {
                 self.fail_effect(&search.effect_id, &silent("to a search"));
             }
             Call::Revert(cut) => self.fail_effect(&cut.effect_id, &silent("to a rollback")),
-            Call::Interrupt | Call::Forget => {}
+            // The end of the stop has a timer of its own.
+            Call::Interrupt(_) | Call::Forget => {}
         }
     }
 

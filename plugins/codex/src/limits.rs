@@ -18,6 +18,9 @@ pub(crate) const MCP_READY_MS: u32 = 10_000;
 /// mean stop.
 pub(crate) const INTERRUPT_MS: u32 = 10_000;
 
+/// Before a refused stop is asked again. The window in which Codex refuses one was measured at 20 ms.
+pub(crate) const INTERRUPT_AGAIN_MS: u32 = 100;
+
 /// For ending the shell commands an interrupted turn left running, before the turn is reported as over. Measured a few
 /// milliseconds; together with [`INTERRUPT_MS`] it stays below the time a person waits for a stop.
 pub(crate) const BACKGROUND_END_MS: u32 = 3_000;

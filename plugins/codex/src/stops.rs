@@ -12,7 +12,9 @@ use serde_json::json;
 
 use crate::core::{Call, Codex};
 use crate::errors;
-use crate::limits::{BACKGROUND_END_MS, CALL_MS, INTERRUPT_MS, LIST_ENTRIES_MAX};
+use crate::limits::{
+    BACKGROUND_END_MS, CALL_MS, INTERRUPT_AGAIN_MS, INTERRUPT_MS, LIST_ENTRIES_MAX,
+};
 use crate::thread::{Interrupt, Phase, ThreadKey};
 use crate::timers::Purpose;
 use crate::views::Terminals;
@@ -55,6 +57,7 @@ impl Codex {
             self.finish_interrupt_of(&turn, &stopped);
             return;
         }
+        self.arm(Purpose::Interrupt(key), INTERRUPT_MS);
         self.send_interrupt(key);
     }
 
@@ -71,8 +74,26 @@ impl Codex {
         };
         interrupt.sent = true;
         let params = json!({ "threadId": thread.native, "turnId": turn.native });
-        self.call("turn/interrupt", &params, Call::Interrupt, INTERRUPT_MS);
-        self.arm(Purpose::Interrupt(key), INTERRUPT_MS);
+        self.call(
+            "turn/interrupt",
+            &params,
+            Call::Interrupt(key),
+            INTERRUPT_MS,
+        );
+    }
+
+    /// Codex refused a stop. If the turn goes on it was too early, and is asked again.
+    pub(crate) fn interrupt_refused(&mut self, key: ThreadKey) {
+        let Some(turn) = self.thread(key).and_then(|thread| thread.turn.as_mut()) else {
+            return;
+        };
+        if !turn.is_running() {
+            return;
+        }
+        if let Some(interrupt) = turn.interrupt.as_mut() {
+            interrupt.sent = false;
+            self.arm(Purpose::InterruptAgain(key), INTERRUPT_AGAIN_MS);
+        }
     }
 
     /// The turn did not end although it was stopped.
@@ -80,7 +101,9 @@ impl Codex {
         let waits = self
             .thread(key)
             .and_then(|thread| thread.turn.as_ref())
-            .is_some_and(|turn| turn.is_running() && turn.interrupt.is_some());
+            .is_some_and(|turn| {
+                turn.interrupt.is_some() && !matches!(turn.phase, Phase::Ending(_))
+            });
         if waits {
             let failure = errors::silent("to a stop", INTERRUPT_MS);
             self.end_session(Some(failure));
@@ -90,6 +113,7 @@ impl Codex {
     /// The turn is over at Codex.
     pub(crate) fn turn_over(&mut self, key: ThreadKey, outcome: TurnOutcome) {
         self.stop_timer(Purpose::Interrupt(key));
+        self.stop_timer(Purpose::InterruptAgain(key));
         let Some(thread) = self.thread(key) else {
             return;
         };
@@ -234,10 +258,15 @@ impl Codex {
             return;
         };
         let native = thread.native.clone();
-        let running = thread.turn.as_ref().filter(|turn| turn.is_running());
-        if let Some(turn) = running {
+        let named = thread.turn.as_ref().filter(|turn| turn.native.is_some());
+        if let Some(turn) = named {
             let params = json!({ "threadId": native, "turnId": turn.native });
-            self.call("turn/interrupt", &params, Call::Interrupt, INTERRUPT_MS);
+            self.call(
+                "turn/interrupt",
+                &params,
+                Call::Interrupt(key),
+                INTERRUPT_MS,
+            );
         }
         let announced = self
             .thread(key)

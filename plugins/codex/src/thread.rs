@@ -110,7 +110,9 @@ pub(crate) enum Phase {
     Held,
     /// `turn/start` is out.
     Asked,
-    /// Codex has it.
+    /// Codex took it and named it, but does not work on it yet: it would refuse a stop or further text.
+    Named,
+    /// Codex works on it.
     Running,
     /// It is over at Codex; what it left running is being ended. Holds the outcome to report.
     Ending(TurnOutcome),
@@ -153,7 +155,7 @@ impl Turn {
         }
     }
 
-    /// Codex works on it.
+    /// Codex works on it and takes a stop or further text.
     pub(crate) fn is_running(&self) -> bool {
         self.phase == Phase::Running
     }

@@ -15,6 +15,8 @@ pub(crate) enum Purpose {
     McpReady(ThreadKey),
     /// An interrupted turn must end.
     Interrupt(ThreadKey),
+    /// A stop that was refused is asked again.
+    InterruptAgain(ThreadKey),
     /// What an interrupted turn left running must end.
     BackgroundEnd(ThreadKey),
 }

@@ -98,7 +98,7 @@ impl Codex {
         answer: Result<Option<&str>, RpcError<'_>>,
     ) {
         match answer {
-            Ok(Some(native)) => self.turn_is_on(key, native),
+            Ok(Some(native)) => self.turn_named(key, native),
             // The turn runs and its name comes with `turn/started`.
             Ok(None) => {}
             Err(error) => {
@@ -108,6 +108,7 @@ impl Codex {
                 let Some(turn) = thread.turn.take_if(|turn| !turn.announced) else {
                     return;
                 };
+                self.stop_timer(Purpose::Interrupt(key));
                 let failure = errors::of_call("to start the turn", &error);
                 self.end_effect(&turn.start_effect, EffectOutcome::Refused(failure.clone()));
                 self.finish_interrupt_of(&turn, &failure);
@@ -115,44 +116,46 @@ impl Codex {
         }
     }
 
-    /// `turn/started`
+    /// `turn/started`: from here on Codex takes a stop or further text; between its answer and this it refuses both.
     pub(crate) fn turn_started(&mut self, native_thread: &str, native_turn: &str) {
-        let Some(thread) = self.thread_native(native_thread) else {
+        let Some(key) = self.key_of_native(native_thread) else {
             return;
         };
-        let key = thread.key;
-        let waits = thread
-            .turn
-            .as_ref()
-            .is_some_and(|turn| turn.phase == Phase::Asked && turn.native.is_none());
-        if waits {
-            self.turn_is_on(key, native_turn);
+        self.turn_named(key, native_turn);
+        let Some(turn) = self
+            .thread(key)
+            .and_then(|thread| thread.turn_named(native_turn))
+        else {
+            return;
+        };
+        if turn.phase != Phase::Named {
+            return;
         }
+        turn.phase = Phase::Running;
+        for steer in std::mem::take(&mut turn.held_steers) {
+            self.send_steer(key, &steer);
+        }
+        self.send_interrupt(key);
     }
 
-    /// Codex named the turn: say so once, then pass on what waited for the name.
-    fn turn_is_on(&mut self, key: ThreadKey, native: &str) {
+    /// Codex named the turn, which it does twice: say so once.
+    fn turn_named(&mut self, key: ThreadKey, native: &str) {
         let Some(turn) = self.thread(key).and_then(|thread| thread.turn.as_mut()) else {
             return;
         };
-        if turn.announced || turn.phase != Phase::Asked {
+        if turn.phase != Phase::Asked {
             return;
         }
         turn.native = Some(native.to_owned());
         turn.announced = true;
-        turn.phase = Phase::Running;
+        turn.phase = Phase::Named;
         let started = TurnStarted {
             turn_id: turn.host_id.clone(),
             native_turn_id: turn.native.clone(),
         };
         let effect_id = turn.start_effect.clone();
-        let steers = std::mem::take(&mut turn.held_steers);
         self.effects.settle(&effect_id);
         self.out.emit(Event::TurnStarted(started));
-        for steer in steers {
-            self.send_steer(key, &steer);
-        }
-        self.send_interrupt(key);
     }
 
     /// `steer`
@@ -171,7 +174,9 @@ impl Codex {
             return;
         };
         match turn.phase {
-            Phase::Held | Phase::Asked if turn.interrupt.is_none() => turn.held_steers.push(steer),
+            Phase::Held | Phase::Asked | Phase::Named if turn.interrupt.is_none() => {
+                turn.held_steers.push(steer);
+            }
             Phase::Running if turn.interrupt.is_none() => self.send_steer(key, &steer),
             _ => self.end_effect(&steer.effect_id, refused("This turn is ending.")),
         }
@@ -233,6 +238,7 @@ impl Codex {
     /// Reports the end of a turn: every open item, request and effect of it first, then `turn-ended`, once.
     pub(crate) fn end_turn(&mut self, key: ThreadKey, outcome: TurnOutcome, thread_state: &str) {
         self.stop_timer(Purpose::Interrupt(key));
+        self.stop_timer(Purpose::InterruptAgain(key));
         self.stop_timer(Purpose::BackgroundEnd(key));
         self.close_requests_of(key, "turn-ended");
         self.close_items(key, &outcome);
@@ -261,6 +267,7 @@ impl Codex {
             return;
         };
         if !turn.announced {
+            self.stop_timer(Purpose::Interrupt(key));
             let Some(turn) = self.thread(key).and_then(|thread| thread.turn.take()) else {
                 return;
             };

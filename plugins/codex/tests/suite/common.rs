@@ -122,17 +122,27 @@ pub(crate) fn opened() -> Replay<Codex> {
     session
 }
 
+/// Codex takes the turn `1`, calls it `native-turn-1`, and begins to work on it.
+pub(crate) fn begin_turn(session: &mut Replay<Codex>) {
+    reply(
+        session,
+        "turn/start",
+        json!({ "turn": { "id": "native-turn-1" } }),
+    );
+    tell(
+        session,
+        "turn/started",
+        json!({ "turn": { "id": "native-turn-1" } }),
+    );
+}
+
 /// The same with the turn `1`, called `native-turn-1`, running.
 pub(crate) fn running() -> Replay<Codex> {
     let mut session = opened();
     session
         .give(vec![Input::StartTurn(start("T", "1"))])
         .unwrap();
-    reply(
-        &mut session,
-        "turn/start",
-        json!({ "turn": { "id": "native-turn-1" } }),
-    );
+    begin_turn(&mut session);
     session
 }
 

@@ -19,6 +19,13 @@ fn added_text_waits_for_the_name_of_the_turn_and_is_refused_when_there_is_none()
         "turn/start",
         json!({ "turn": { "id": "native-turn-1" } }),
     );
+    // Named, but not at work: 0.171 refuses both until it says so.
+    assert!(sent(&session, "turn/steer").is_empty() && sent(&session, "turn/interrupt").is_empty());
+    tell(
+        &mut session,
+        "turn/started",
+        json!({ "turn": { "id": "native-turn-1" } }),
+    );
     assert_eq!(
         sent(&session, "turn/steer")[0]["params"]["expectedTurnId"],
         "native-turn-1"
@@ -159,11 +166,39 @@ fn a_stop_reaches_a_turn_wherever_it_is() {
         "turn/start",
         json!({ "turn": { "id": "native-turn-1" } }),
     );
+    // Named, but not at work: 0.171 refuses both until it says so.
+    assert!(sent(&session, "turn/steer").is_empty() && sent(&session, "turn/interrupt").is_empty());
+    tell(
+        &mut session,
+        "turn/started",
+        json!({ "turn": { "id": "native-turn-1" } }),
+    );
     assert_eq!(sent(&session, "turn/interrupt").len(), 1);
     // Not running.
     let mut session = opened();
     session.give(vec![interrupt("9", "end")]).unwrap();
     assert!(tail(&session, 1)[0].starts_with("effect-ended interrupt-9 refused"));
+}
+
+#[test]
+fn a_stop_that_comes_too_early_is_asked_again() {
+    let mut session = running();
+    session.give(vec![interrupt("1", "keep")]).unwrap();
+    refuse(
+        &mut session,
+        "turn/interrupt",
+        "no active turn to interrupt",
+    );
+    run_out(&mut session, 100);
+    assert_eq!(sent(&session, "turn/interrupt").len(), 2);
+    complete(&mut session, "interrupted", Value::Null);
+    assert_eq!(tail(&session, 2), ["turn-ended 1 interrupted reusable"]);
+    refuse(
+        &mut session,
+        "turn/interrupt",
+        "no active turn to interrupt",
+    );
+    assert!(running_timers(&session).is_empty());
 }
 
 #[test]
