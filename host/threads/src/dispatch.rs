@@ -16,6 +16,7 @@ use domain::thread::Thread;
 use domain::view::View;
 use tokio::sync::mpsc;
 
+use crate::changes::Changes;
 use crate::limits::EFFECTS_AT_ONCE_MAX;
 use crate::ports::{Conversation, ProviderPort, ProviderWork, ThreadOpening};
 use crate::store::{Reader, Store, StoreError};
@@ -26,6 +27,7 @@ use crate::writer::{Health, Poison};
 pub(crate) struct Dispatcher {
     pub(crate) store: Store,
     pub(crate) port: Arc<dyn ProviderPort>,
+    pub(crate) changes: Changes,
     pub(crate) health: Health,
     /// Committed effects, each with its number in the outbox.
     pub(crate) effects: mpsc::Receiver<(u64, Effect)>,
@@ -44,9 +46,11 @@ impl Dispatcher {
             > 0
         {
             if let Err(fault) = self.hand_over(committed.drain(..)) {
-                // A run that is never started would hang for ever. The next start settles it.
-                self.health
-                    .poison(Poison::Broken(format!("an effect can't be done: {fault}")));
+                // A run that is never started would hang for ever, and so would whoever waits for
+                // it. The next start settles it.
+                tracing::error!(%fault, "an effect can't be done");
+                self.health.poison(Poison::by(&fault));
+                self.changes.end();
                 return;
             }
         }

@@ -217,6 +217,7 @@ impl Journal {
         let dispatcher = Dispatcher {
             store: handles.store.clone(),
             port,
+            changes: handles.changes.clone(),
             health: handles.health.clone(),
             effects,
             handed_over,
@@ -306,5 +307,7 @@ impl Running {
     }
 }
 
+#[cfg(test)]
+mod random;
 #[cfg(test)]
 mod tests;

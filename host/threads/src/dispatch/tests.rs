@@ -265,6 +265,7 @@ async fn an_effect_that_points_at_nothing_ends_all_writing() {
     let dispatcher = Dispatcher {
         store: journal.store(),
         port: Arc::new(crate::testing::RecordingPort::default()),
+        changes: journal.changes(),
         health: journal.health(),
         effects: committed,
         handed_over: Arc::default(),
@@ -279,4 +280,5 @@ async fn an_effect_that_points_at_nothing_ends_all_writing() {
         journal.health().poisoned(),
         Some(Poison::Broken(_))
     ));
+    assert!(journal.changes().feed().past(u64::MAX - 1).await.is_err());
 }

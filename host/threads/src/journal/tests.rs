@@ -266,6 +266,8 @@ async fn reads_go_on_after_a_fault_also_of_what_was_not_in_memory() {
     }
     let threads = host.reader().threads(0, 100).unwrap();
     let sequence = host.reader().sequence().unwrap();
+    // What is still being handed over would meet the fault on its own.
+    host.port.work(50).await;
     disk.fail(Fault::From(1));
     let refused = host.submit(add("b")).await.unwrap_err();
     assert_eq!(refused.code, DenialCode::StorageUnavailable);

@@ -2,6 +2,8 @@
 
 use tokio::sync::watch;
 
+use crate::store::StoreError;
+
 /// Why the journal takes no more writes. Reads go on; the process should drain and exit non-zero.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Poison {
@@ -15,6 +17,20 @@ pub enum Poison {
     /// The journal or the host contradicts itself.
     #[error("the journal is not whole: {0}")]
     Broken(String),
+}
+
+impl Poison {
+    /// What a fault of the store means for writing.
+    pub(crate) fn by(fault: &StoreError) -> Self {
+        match fault {
+            StoreError::Engine(_) | StoreError::Closed | StoreError::Poisoned(_) => {
+                Self::Storage(fault.to_string())
+            }
+            StoreError::Malformed { .. } | StoreError::Missing { .. } | StoreError::Gap { .. } => {
+                Self::Broken(fault.to_string())
+            }
+        }
+    }
 }
 
 /// The journal's health. Cheap to clone.

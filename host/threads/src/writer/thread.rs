@@ -79,14 +79,14 @@ impl Writer {
     /// The first transaction of a host: what the last one left in the outbox is forgotten, because
     /// no agent of it lives any more, and [`Command::Recover`] settles what that ended.
     pub(crate) fn recover(&mut self) -> Result<Result<(), Denial>, Poison> {
-        let transaction = self.begin().map_err(|fault| storage(&fault))?;
+        let transaction = self.begin().map_err(|fault| Poison::by(&fault))?;
         let mut batch = Batch::new(&transaction, self.ends);
         let mut outgoing = Outgoing::default();
         batch
             .forget_effects(u64::MAX)
-            .map_err(|fault| storage(&fault))?;
+            .map_err(|fault| Poison::by(&fault))?;
         let recovered = self.decide(&mut batch, None, &Command::Recover, &mut outgoing);
-        if let Err(denial) = recovered.map_err(|fault| storage(&fault))? {
+        if let Err(denial) = recovered.map_err(|fault| Poison::by(&fault))? {
             return Ok(Err(denial));
         }
         let ends = batch.ends();
@@ -105,7 +105,8 @@ impl Writer {
             health: self.parts.health.clone(),
         };
         while let Some(first) = self.parts.entries.blocking_recv() {
-            if self.batch(first) == Next::Stop {
+            let next = self.batch(first);
+            if next == Next::Stop || self.parts.health.poisoned().is_some() {
                 break;
             }
         }
@@ -135,24 +136,24 @@ impl Writer {
     }
 
     fn write(&mut self, first: Entry, outgoing: &mut Outgoing) -> Result<(Ends, Next), Poison> {
-        let transaction = self.begin().map_err(|fault| storage(&fault))?;
+        let transaction = self.begin().map_err(|fault| Poison::by(&fault))?;
         let mut batch = Batch::new(&transaction, self.ends);
         let next = self
             .fill(&mut batch, first, outgoing)
-            .map_err(|fault| storage(&fault))?;
+            .map_err(|fault| Poison::by(&fault))?;
         let (ends, content) = (batch.ends(), batch.content());
         if content == Content::Nothing {
             drop(batch);
             transaction
                 .abort()
-                .map_err(|fault| storage(&fault.into()))?;
+                .map_err(|fault| Poison::by(&fault.into()))?;
             return Ok((ends, next));
         }
         let handed_over = self.parts.handed_over.load(Ordering::Acquire);
         if handed_over > self.forgotten {
             batch
                 .forget_effects(handed_over)
-                .map_err(|fault| storage(&fault))?;
+                .map_err(|fault| Poison::by(&fault))?;
         }
         drop(batch);
         transaction
@@ -240,17 +241,6 @@ impl Writer {
             if let Entry::Command(submitted) = entry {
                 drop(submitted.reply.send(Err(unavailable(&self.parts.health))));
             }
-        }
-    }
-}
-
-fn storage(fault: &StoreError) -> Poison {
-    match fault {
-        StoreError::Engine(_) | StoreError::Closed | StoreError::Poisoned(_) => {
-            Poison::Storage(fault.to_string())
-        }
-        StoreError::Malformed { .. } | StoreError::Missing { .. } | StoreError::Gap { .. } => {
-            Poison::Broken(fault.to_string())
         }
     }
 }
