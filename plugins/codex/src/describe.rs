@@ -26,7 +26,7 @@ pub(crate) fn driver_info() -> DriverInfo {
         kind: "codex".to_owned(),
         display_name: "Codex".to_owned(),
         driver_version: env!("CARGO_PKG_VERSION").to_owned(),
-        interface_version: "0.1.0".to_owned(),
+        interface_version: driver_sdk::INTERFACE_VERSION.to_owned(),
         features: Vec::new(),
         capabilities: capabilities(),
         settings_schema_json: settings::schema().to_string(),
@@ -139,4 +139,35 @@ fn need(name: &str, source: &str, presence: &str, purpose: &str) -> EnvironmentN
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MINIMUM_VERSION, driver_info};
+    use crate::launch::Version;
+
+    #[test]
+    fn the_description_is_constant_and_holds_together() {
+        let info = driver_info();
+        assert_eq!(info, driver_info());
+        let schema: serde_json::Value = serde_json::from_str(&info.settings_schema_json).unwrap();
+        assert_eq!(schema["type"], "object");
+        let versions: Vec<_> = info
+            .tested_versions
+            .iter()
+            .map(|version| Version::parse(version).unwrap())
+            .collect();
+        assert!(versions.is_sorted());
+        assert_eq!(versions.first(), Version::parse(MINIMUM_VERSION).as_ref());
+        for need in &info.environment {
+            assert!(
+                ["driver", "host", "secret"].contains(&need.source.as_str()),
+                "{need:?}"
+            );
+            assert!(
+                ["required", "optional"].contains(&need.presence.as_str()),
+                "{need:?}"
+            );
+        }
+    }
 }

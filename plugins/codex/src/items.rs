@@ -5,15 +5,14 @@ use driver_sdk::limits::TITLE_BYTES_MAX;
 use driver_sdk::logging::{self, LogLevel};
 use driver_sdk::types::{Event, Item, ItemStatus, TurnOutcome};
 use serde::Serialize;
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use crate::changes;
 use crate::core::Codex;
 use crate::limits::{ID_BYTES_MAX, LATE_ITEMS_MAX};
 use crate::notices::empty_head;
 use crate::thread::{OpenItem, Thread, ThreadKey};
-use crate::views::{self, PlanNotice};
 use crate::wire::{self, Delta, ItemNotice};
 
 /// Which notice an item came with.
@@ -144,56 +143,6 @@ impl Codex {
                 native: native.to_owned(),
                 item,
                 part,
-            });
-        }
-    }
-
-    /// `turn/plan/updated`: one to-do item per turn, sent again at each change.
-    pub(crate) fn plan_updated(&mut self, notice: &PlanNotice) {
-        let Some(thread) = self.thread_native(&notice.thread_id) else {
-            return;
-        };
-        let thread_id = thread.host_id.clone();
-        let key = thread.key;
-        let Some(turn_id) = thread.host_turn(&notice.turn_id) else {
-            return;
-        };
-        let known = thread.turn.as_ref().and_then(|turn| turn.todo_item.clone());
-        let item_id = known.unwrap_or_else(|| self.new_item_id());
-        let done = notice
-            .plan
-            .iter()
-            .filter(|step| step.status == "completed")
-            .count();
-        let total = notice.plan.len();
-        let finished = total > 0 && done == total;
-        let status = if finished {
-            ItemStatus::Completed
-        } else {
-            ItemStatus::Running
-        };
-        let steps: Vec<Value> = notice.plan.iter().map(step).collect();
-        let item = Item {
-            item_id: item_id.clone(),
-            thread_id,
-            turn_id: Some(turn_id),
-            title: Some(format!("{done} of {total} steps done")),
-            body_json: self.body(&json!({ "explanation": notice.explanation, "steps": steps })),
-            ..blank("todo", status)
-        };
-        self.out.emit(Event::Item(item.clone()));
-        let Some(thread) = self.thread(key) else {
-            return;
-        };
-        if let Some(turn) = thread.turn.as_mut() {
-            turn.todo_item = Some(item_id.clone());
-        }
-        thread.items.retain(|open| open.item.item_id != item_id);
-        if !finished {
-            thread.items.push(OpenItem {
-                native: format!("todo:{item_id}"),
-                item,
-                part: 0,
             });
         }
     }
@@ -334,7 +283,7 @@ fn native_id(native: &str) -> Option<String> {
 }
 
 /// An item that says nothing yet. `item-id` and `thread-id` are the caller's.
-fn blank(kind: &str, status: ItemStatus) -> Item {
+pub(crate) fn blank(kind: &str, status: ItemStatus) -> Item {
     Item {
         item_id: String::new(),
         thread_id: String::new(),
@@ -422,15 +371,6 @@ fn reasoning_text(item: &wire::Item<'_>) -> Option<String> {
             .or_else(|| parts(item.content))?
             .join("\n\n"),
     )
-}
-
-fn step(step: &views::PlanStep) -> Value {
-    let status = match step.status.as_str() {
-        "inProgress" => "running",
-        "completed" => "completed",
-        _ => "pending",
-    };
-    json!({ "step": step.step, "status": status })
 }
 
 fn item_id_at(items: &[OpenItem], at: usize) -> String {

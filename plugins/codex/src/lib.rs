@@ -25,6 +25,7 @@ mod stops;
 mod thread;
 mod threads;
 mod timers;
+mod todo;
 mod turns;
 mod usage;
 mod views;

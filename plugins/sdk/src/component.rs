@@ -7,6 +7,9 @@ use crate::bindings::adapter::{Guest, GuestSession, Session};
 use crate::bindings::types::{Action, DriverError, DriverInfo, Input, SessionConfig};
 use crate::logging;
 
+/// Content of the section that names the interface version; an array, because a section holds its bytes in place.
+pub const API_VERSION: [u8; 5] = *b"0.1.0";
+
 /// One provider's protocol as a pure state machine: inputs in, actions out, nothing else reachable.
 pub trait Driver: Sized + 'static {
     /// What the driver is. The same value on every call.
@@ -71,7 +74,7 @@ macro_rules! export_driver {
 
             #[unsafe(link_section = "orchestration-adapter:api-version")]
             #[used]
-            static API_VERSION: [u8; 5] = *b"0.1.0";
+            static API_VERSION: [u8; 5] = $crate::component::API_VERSION;
         }
     };
 }
