@@ -8,3 +8,4 @@ pub mod local;
 pub mod mcp;
 pub mod plugins;
 pub mod scripted_agent;
+pub mod serve;

@@ -267,7 +267,10 @@ fn begin_line(item: &ItemView) -> Option<String> {
         ItemKind::Tool | ItemKind::FileSearch | ItemKind::WebSearch => {
             Some(format!("* {}", name()))
         }
-        ItemKind::ProviderSubagent | ItemKind::Subagent => Some(format!("* delegates {}", name())),
+        ItemKind::ProviderSubagent | ItemKind::Subagent => {
+            let title = item.title.as_deref().or(item.name.as_deref()).unwrap_or_default();
+            Some(format!("* delegates: {}", one_line(title, HEAD_CHARS_MAX)))
+        }
         ItemKind::Plan => Some("plan:".to_owned()),
         ItemKind::Todo => Some("to do:".to_owned()),
         ItemKind::UserMessage => {

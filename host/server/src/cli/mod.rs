@@ -81,7 +81,7 @@ fn carry_out(arguments: Arguments) -> Result<Outcome, Failure> {
     };
     let mut out = Out::standard();
     let outcome = match arguments.command {
-        Command::Serve(_) => return Err(Failure::Asked("the server waits for its driver pool".to_owned())),
+        Command::Serve(serve) => return crate::serve::command(&setup, &serve),
         Command::ScriptedAgent => {
             block_on(async { crate::scripted_agent::run().await.map_err(Failure::other) })??;
             Outcome::Done
