@@ -1,4 +1,5 @@
 //! File changes: which files, and how many lines came and went.
+#![forbid(unsafe_code)]
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
 //! What this driver says about itself.
+#![forbid(unsafe_code)]
 
 use driver_sdk::types::{Capabilities, DriverInfo, EnvironmentNeed, SpawnTemplate};
 

@@ -1,4 +1,5 @@
 //! What goes to and comes from the process: frames, answers, silence and the end.
+#![forbid(unsafe_code)]
 
 use driver_sdk::failure::{self, Class};
 use driver_sdk::jsonrpc::{self, Dialect, Frame, RpcError};

@@ -1,4 +1,5 @@
 //! Errors of Codex as failures with a class, a cause and what to do.
+#![forbid(unsafe_code)]
 
 use driver_sdk::failure::{self, Class};
 use driver_sdk::jsonrpc::RpcError;

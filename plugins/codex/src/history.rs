@@ -1,4 +1,5 @@
 //! Fork and rollback. A place in a conversation is the id of the turn it ends with.
+#![forbid(unsafe_code)]
 
 use driver_sdk::failure::{self, Class};
 use driver_sdk::jsonrpc::RpcError;

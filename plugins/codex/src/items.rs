@@ -1,4 +1,5 @@
 //! Codex's items as the host's.
+#![forbid(unsafe_code)]
 
 use driver_sdk::clip;
 use driver_sdk::limits::TITLE_BYTES_MAX;

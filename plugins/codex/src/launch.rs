@@ -1,4 +1,5 @@
 //! Command line and environment of the process, and the version it reports.
+#![forbid(unsafe_code)]
 
 use driver_sdk::types::{EnvironmentVariable, McpEndpoint, SessionConfig};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
 //! Bounds and times of this driver, each with its reason.
+#![forbid(unsafe_code)]
 
 /// From spawn to the answer to `initialize`. Measured 0.13 s to 0.6 s; a process silent for this long is not going to
 /// speak.

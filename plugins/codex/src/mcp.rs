@@ -1,4 +1,5 @@
 //! Handing the host's MCP server to Codex, and waiting until it is up.
+#![forbid(unsafe_code)]
 
 use driver_sdk::logging::{self, LogLevel};
 use driver_sdk::types::McpEndpoint;

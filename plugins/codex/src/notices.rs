@@ -1,4 +1,5 @@
 //! What Codex says beside its work: warnings, retries, lines that came too long.
+#![forbid(unsafe_code)]
 
 use driver_sdk::clip;
 use driver_sdk::limits::TITLE_BYTES_MAX;

@@ -2,6 +2,7 @@
 //!
 //! Seen with 0.171.0: `untrusted` asks even for reading commands; `never` outside full access makes MCP calls fail. Plan
 //! mode is a matter of the prompt alone at the provider, so it is always paired with a read-only sandbox.
+#![forbid(unsafe_code)]
 
 use driver_sdk::types::Modes;
 use serde_json::{Value, json};

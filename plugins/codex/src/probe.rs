@@ -1,4 +1,5 @@
 //! Looking at the provider: installed, which version, logged in, which models.
+#![forbid(unsafe_code)]
 
 use driver_sdk::failure;
 use driver_sdk::jsonrpc::RpcError;

@@ -1,4 +1,5 @@
 //! Structured questions: Codex's own, and simple forms of MCP servers.
+#![forbid(unsafe_code)]
 
 use driver_sdk::types::{Question, QuestionAnswer, QuestionOption};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,5 @@
 //! Replies of the host in Codex's words.
+#![forbid(unsafe_code)]
 
 use driver_sdk::types::{Decision, Reply};
 use serde_json::{Value, json};

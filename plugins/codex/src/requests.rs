@@ -1,4 +1,5 @@
 //! What Codex asks the host: approvals and questions, and how each answer goes back.
+#![forbid(unsafe_code)]
 
 use driver_sdk::clip;
 use driver_sdk::failure;

@@ -1,4 +1,5 @@
 //! Settings of one provider instance.
+#![forbid(unsafe_code)]
 
 use driver_sdk::types::DriverError;
 use serde::Deserialize;

@@ -3,6 +3,7 @@
 //! `turn/interrupt` ends the turn within milliseconds but leaves its shell commands alive (seen with 0.171.0). So a stop
 //! is the interrupt, then ending each listed command, and only then is the turn reported as over: the next turn must not
 //! lose a command of its own to the previous stop.
+#![forbid(unsafe_code)]
 
 use driver_sdk::clip;
 use driver_sdk::failure;

@@ -1,4 +1,5 @@
 //! State of one thread and its turn.
+#![forbid(unsafe_code)]
 
 use driver_sdk::types::{
     BackgroundTask, Item, McpEndpoint, ModelSelection, Modes, OpenThread, StartTurn, Steer,

@@ -1,4 +1,5 @@
 //! Opening, closing and setting up threads.
+#![forbid(unsafe_code)]
 
 use driver_sdk::failure;
 use driver_sdk::jsonrpc::RpcError;

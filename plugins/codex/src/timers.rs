@@ -1,4 +1,5 @@
 //! What each running timer is for.
+#![forbid(unsafe_code)]
 
 use driver_sdk::types::{Action, Limits, SetTimer};
 

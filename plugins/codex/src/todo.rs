@@ -1,4 +1,5 @@
 //! The to-do list of a turn.
+#![forbid(unsafe_code)]
 
 use driver_sdk::types::{Event, Item, ItemStatus};
 use serde_json::{Value, json};

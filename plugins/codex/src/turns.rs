@@ -1,4 +1,5 @@
 //! A turn from `start-turn` to `turn-ended`.
+#![forbid(unsafe_code)]
 
 use driver_sdk::failure;
 use driver_sdk::jsonrpc::RpcError;

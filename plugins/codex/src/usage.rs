@@ -1,4 +1,5 @@
 //! Tokens of a turn out of Codex's running totals.
+#![forbid(unsafe_code)]
 
 use driver_sdk::types::{Event, Usage};
 

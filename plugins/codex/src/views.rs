@@ -2,6 +2,7 @@
 //!
 //! They are read through a tree. A derived reader is 2 to 4 KB of code each and is worth that only where lines are
 //! frequent; these share one.
+#![forbid(unsafe_code)]
 
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -1,5 +1,6 @@
 //! The frequent parts of Codex's frames: pieces of items, and items. They borrow from the line; unknown members are
 //! skipped. The rest is in [`crate::views`].
+#![forbid(unsafe_code)]
 
 use std::borrow::Cow;
 
