@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 
 /// Schema of a tool's arguments.
 pub(super) fn input<T: JsonSchema>() -> Arc<JsonObject> {
-    root::<T>(Contract::Deserialize)
+    root::<T>(&Contract::Deserialize)
 }
 
 /// Schema of a tool's answer.
 pub(super) fn output<T: JsonSchema>() -> Arc<JsonObject> {
-    root::<T>(Contract::Serialize)
+    root::<T>(&Contract::Serialize)
 }
 
-fn root<T: JsonSchema>(contract: Contract) -> Arc<JsonObject> {
+fn root<T: JsonSchema>(contract: &Contract) -> Arc<JsonObject> {
     let mut settings = SchemaSettings::draft2020_12();
     settings.contract = contract.clone();
     settings.inline_subschemas = true;
@@ -33,7 +33,7 @@ fn root<T: JsonSchema>(contract: Contract) -> Arc<JsonObject> {
         _ => JsonObject::new(),
     };
     schema.remove("description");
-    tidy(&mut schema, &contract);
+    tidy(&mut schema, contract);
     schema.insert("type".to_owned(), json!("object"));
     // An object without arguments is written with an empty list of them.
     schema.entry("properties").or_insert_with(|| json!({}));

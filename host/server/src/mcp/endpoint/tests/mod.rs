@@ -3,6 +3,7 @@
 mod checks;
 mod client;
 mod fixture;
+mod journal;
 mod sessions;
 mod waits;
 mod wire;
