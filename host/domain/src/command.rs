@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Denial;
 use crate::ids::{MessageId, ProjectId, ProviderInstanceId, RequestId, RunId, TaskId, ThreadId};
 use crate::message::Provenance;
 use crate::modes::{InteractionMode, Modes, RuntimeMode};
@@ -123,8 +124,8 @@ pub struct Delegate {
     pub title: Option<String>,
     /// Named to the child in one sentence; `None` or general: not named.
     pub role: Option<Role>,
-    /// Where the child runs, resolved.
-    pub target: ResolvedTarget,
+    /// Where the child runs, or why there is no such place: the refusal of a caller that may delegate.
+    pub target: Result<ResolvedTarget, Denial>,
     /// `None`: inherit.
     pub runtime_mode: Option<RuntimeMode>,
     /// `None`: inherit.

@@ -67,8 +67,14 @@ ids! {
 
 /// Stable word of a driver, for example `codex`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(from = "String")]
 pub struct DriverKind(String);
+
+impl From<String> for DriverKind {
+    fn from(word: String) -> Self {
+        Self::new(word)
+    }
+}
 
 impl DriverKind {
     /// Takes the word; the wire's older spelling of Claude's is folded into the present one.

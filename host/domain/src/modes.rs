@@ -3,6 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 /// What the agent may do without asking. Ordered from careful to broad.
+///
+/// ```
+/// use domain::modes::RuntimeMode;
+///
+/// assert!(RuntimeMode::AutoAcceptEdits < RuntimeMode::FullAccess);
+/// assert_eq!(RuntimeMode::from_word("full-access"), Some(RuntimeMode::FullAccess));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuntimeMode {

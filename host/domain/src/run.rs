@@ -152,6 +152,14 @@ impl RunStatus {
     }
 
     /// Whether a run may move from this status to `to`. Anything else is a fault.
+    ///
+    /// ```
+    /// use domain::run::RunStatus::{Completed, Queued, Running, Starting};
+    ///
+    /// assert!(Queued.may_become(Starting) && Starting.may_become(Running));
+    /// assert!(!Queued.may_become(Running), "it is handed over first");
+    /// assert!(!Completed.may_become(Running), "an end is for good");
+    /// ```
     #[must_use]
     pub const fn may_become(self, to: Self) -> bool {
         match self {

@@ -7,6 +7,13 @@ pub fn utf16_len(text: &str) -> usize {
 }
 
 /// The longest beginning of `text` of at most `units` UTF-16 units that cuts no character.
+///
+/// ```
+/// use domain::text::{utf16_len, utf16_prefix};
+///
+/// assert_eq!(utf16_len("a\u{1f600}"), 3);
+/// assert_eq!(utf16_prefix("a\u{1f600}b", 2), "a");
+/// ```
 #[must_use]
 pub fn utf16_prefix(text: &str, units: usize) -> &str {
     let mut left = units;

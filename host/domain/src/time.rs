@@ -27,6 +27,12 @@ impl Timestamp {
     }
 
     /// The instant as ISO-8601 in UTC with milliseconds, the form of every wire field.
+    ///
+    /// ```
+    /// use domain::time::Timestamp;
+    ///
+    /// assert_eq!(Timestamp::from_millis(1_500).to_iso8601(), "1970-01-01T00:00:01.500Z");
+    /// ```
     #[must_use]
     pub fn to_iso8601(self) -> String {
         let (days, ms) = (self.0 / 86_400_000, self.0 % 86_400_000);

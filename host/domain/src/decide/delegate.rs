@@ -1,6 +1,6 @@
 //! Delegation: one child thread, its first run and the task that ties it to its parent, in one commit.
 
-use crate::command::{Answer, Delegate, Role};
+use crate::command::{Answer, Delegate, ResolvedTarget, Role};
 use crate::error::{Denial, DenialCode};
 use crate::ids::{RunId, TaskId, ThreadId, TransferId};
 use crate::item::{ItemKind, ItemStatus};
@@ -32,7 +32,11 @@ pub(super) fn delegate<V: View>(draft: &mut Draft<'_, V>, wanted: &Delegate) -> 
     if let Err(denial) = check_texts(wanted) {
         return Ok(Err(denial));
     }
-    let modes = match child_modes(parent.modes, wanted) {
+    let target = match &wanted.target {
+        Ok(target) => target,
+        Err(denial) => return Ok(Err(denial.clone())),
+    };
+    let modes = match child_modes(parent.modes, wanted, target) {
         Ok(modes) => modes,
         Err(denial) => return Ok(Err(denial)),
     };
@@ -41,7 +45,14 @@ pub(super) fn delegate<V: View>(draft: &mut Draft<'_, V>, wanted: &Delegate) -> 
     }
 
     let task_id = TaskId::from_random(draft.next_bits());
-    let child_thread_id = add_child(draft, &parent, &parent_run, wanted, modes, &task_id);
+    let child_thread_id = add_child(
+        draft,
+        &parent,
+        &parent_run,
+        wanted,
+        (target, modes),
+        &task_id,
+    );
     let provenance = written_by(&parent, &parent_run);
     let prompt = prompt_for(wanted);
     let queued = queue_message(draft, &child_thread_id, &prompt, provenance, None)?;
@@ -63,8 +74,8 @@ pub(super) fn delegate<V: View>(draft: &mut Draft<'_, V>, wanted: &Delegate) -> 
         parent_run_id: parent_run.id.clone(),
         child_thread_id: child_thread_id.clone(),
         child_run_id: child_run_id.clone(),
-        provider_instance_id: wanted.target.instance_id.clone(),
-        model: wanted.target.model.model.clone(),
+        provider_instance_id: target.instance_id.clone(),
+        model: target.model.model.clone(),
         prompt: wanted.task.clone(),
         wake: wanted.wake,
         delivery: None,
@@ -119,7 +130,11 @@ fn check_texts(wanted: &Delegate) -> Result<(), Denial> {
 
 /// The child's modes: never broader than the parent's, and offered by its provider. Both escalations are
 /// refused before what the provider lacks is looked at.
-pub(super) fn child_modes(parent: Modes, wanted: &Delegate) -> Result<Modes, Denial> {
+pub(super) fn child_modes(
+    parent: Modes,
+    wanted: &Delegate,
+    target: &ResolvedTarget,
+) -> Result<Modes, Denial> {
     if let Some(mode) = wanted.runtime_mode
         && mode > parent.runtime
     {
@@ -144,7 +159,6 @@ pub(super) fn child_modes(parent: Modes, wanted: &Delegate) -> Result<Modes, Den
             ),
         ));
     }
-    let target = &wanted.target;
     Ok(Modes {
         runtime: runtime_mode(parent.runtime, wanted.runtime_mode, &target.runtime_modes)?,
         interaction: interaction_mode(
@@ -246,7 +260,7 @@ fn add_child<V: View>(
     parent: &Thread,
     parent_run: &Run,
     wanted: &Delegate,
-    modes: Modes,
+    (target, modes): (&ResolvedTarget, Modes),
     task_id: &TaskId,
 ) -> ThreadId {
     let id = ThreadId::from_random(draft.next_bits());
@@ -256,8 +270,8 @@ fn add_child<V: View>(
         project_id: parent.project_id.clone(),
         title: title_of(wanted),
         provenance: written_by(parent, parent_run),
-        provider_instance_id: wanted.target.instance_id.clone(),
-        model: wanted.target.model.clone(),
+        provider_instance_id: target.instance_id.clone(),
+        model: target.model.clone(),
         modes,
         workspace_path: parent.workspace_path.clone(),
         lineage: Lineage {

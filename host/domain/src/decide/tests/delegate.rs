@@ -62,7 +62,7 @@ fn a_child_hangs_on_its_parent_and_works_where_the_parent_works() {
     let mut world = World::new();
     let parent = world.running();
     let wanted = Delegate {
-        target: crate::command::ResolvedTarget {
+        target: Ok(crate::command::ResolvedTarget {
             instance_id: ProviderInstanceId::new("claude"),
             model: ModelSelection {
                 model: Some("opus".to_owned()),
@@ -70,7 +70,7 @@ fn a_child_hangs_on_its_parent_and_works_where_the_parent_works() {
             },
             runtime_modes: Vec::new(),
             interaction_modes: Vec::new(),
-        },
+        }),
         ..world.wanted(&parent.thread, WakePolicy::SettledOnly)
     };
     let child = world.delegated(wanted);

@@ -30,7 +30,7 @@ fn refusals_come_in_the_order_of_the_contract() {
     wanted.task = " ".to_owned();
     wanted.runtime_mode = Some(RuntimeMode::FullAccess);
     wanted.interaction_mode = Some(InteractionMode::Default);
-    wanted.target.runtime_modes = vec![RuntimeMode::FullAccess];
+    wanted.target.as_mut().unwrap().runtime_modes = vec![RuntimeMode::FullAccess];
     wanted.depth_max = 0;
     type Mend = fn(&mut Delegate);
     let steps: [(DenialCode, &str, Mend); 6] = [
@@ -50,7 +50,7 @@ fn refusals_come_in_the_order_of_the_contract() {
             InvalidRequest,
             "does not offer approval-required",
             |wanted| {
-                wanted.target.runtime_modes.clear();
+                wanted.target.as_mut().unwrap().runtime_modes.clear();
             },
         ),
         (InvalidRequest, "depth is limited to 0", |wanted| {

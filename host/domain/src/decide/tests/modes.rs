@@ -27,8 +27,9 @@ fn child_modes(
         interaction_mode: explicit.1,
         ..world.wanted(&talk.thread, WakePolicy::Always)
     };
-    wanted.target.runtime_modes = offered.0.to_vec();
-    wanted.target.interaction_modes = offered.1.to_vec();
+    let target = wanted.target.as_mut().unwrap();
+    target.runtime_modes = offered.0.to_vec();
+    target.interaction_modes = offered.1.to_vec();
     let known = world.view.threads.len();
     match world.try_run(&Command::Delegate(wanted)) {
         Ok(_) => {

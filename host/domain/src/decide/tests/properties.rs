@@ -13,7 +13,7 @@ use crate::modes::{InteractionMode, Modes, RuntimeMode};
 use crate::provider::Steering;
 use crate::provider_event::{ProviderEvent, SessionEnd, TurnOutcome};
 use crate::request::{Choice, Reply};
-use crate::run::RunPurpose;
+use crate::run::{EndReason, RunPurpose};
 use crate::task::{DeliveryState, WakePolicy};
 
 use super::respond::approval;
@@ -234,10 +234,13 @@ impl World {
         }
     }
 
-    /// Wakes that ended without their provider ever having accepted them.
+    /// Tasks of wakes that their provider was tried with and never accepted.
     fn tasks_of_failed_wakes(&self) -> BTreeSet<TaskId> {
         let failed = self.view.runs.values().filter(|run| {
-            run.purpose == RunPurpose::Wake && run.status.is_terminal() && run.started_at.is_none()
+            run.purpose == RunPurpose::Wake
+                && run.status.is_terminal()
+                && run.started_at.is_none()
+                && run.reason != Some(EndReason::HostRestarted)
         });
         let wakes = failed.filter_map(|run| self.message_of(&run.id).wakes.clone());
         wakes.flat_map(|wake| wake.task_ids).collect()

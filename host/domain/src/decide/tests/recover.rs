@@ -46,6 +46,17 @@ fn queued_runs_go_on_and_held_runs_stay_held() {
 }
 
 #[test]
+fn a_queue_that_stands_still_goes_on() {
+    let mut world = World::new();
+    let talk = world.running();
+    let next = world.send(&talk.thread);
+    // No command leads here: the run before it is over and nothing started the next one.
+    world.view.runs.get_mut(&talk.run).expect("run").status = RunStatus::Completed;
+    let decision = world.run(Command::Recover);
+    assert_eq!(started(&decision.effects), [next]);
+}
+
+#[test]
 fn a_stop_that_was_under_way_stays_a_stop() {
     let mut world = World::new();
     let parent = world.running();

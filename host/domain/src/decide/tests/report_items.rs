@@ -160,6 +160,24 @@ fn a_late_item_does_not_open_again() {
 }
 
 #[test]
+fn a_closed_item_stays_closed_while_its_turn_goes_on() {
+    for closed in [
+        ItemStatus::Completed,
+        ItemStatus::Failed,
+        ItemStatus::Cancelled,
+    ] {
+        let mut world = World::new();
+        let talk = world.running();
+        tell(&mut world, &talk, "a", closed, Some("Said."));
+        tell(&mut world, &talk, "a", ItemStatus::Running, None);
+        assert_eq!(
+            world.items(&talk.thread, ItemKind::AssistantMessage)[0].status,
+            closed
+        );
+    }
+}
+
+#[test]
 fn text_for_an_unknown_item_opens_an_answer_in_the_active_run() {
     let mut world = World::new();
     let talk = world.running();

@@ -17,7 +17,6 @@ use crate::request::Prompt;
 use crate::run::RunStatus;
 use crate::task::WakePolicy;
 use crate::time::Timestamp;
-use crate::view::View;
 
 use super::invariants::{check_event, check_state};
 use super::map_view::MapView;
@@ -345,12 +344,12 @@ impl World {
             task: "Look into it.".to_owned(),
             title: None,
             role: None,
-            target: ResolvedTarget {
+            target: Ok(ResolvedTarget {
                 instance_id: ProviderInstanceId::new(INSTANCE),
                 model: ModelSelection::default(),
                 runtime_modes: Vec::new(),
                 interaction_modes: Vec::new(),
-            },
+            }),
             runtime_mode: None,
             interaction_mode: None,
             wake,
