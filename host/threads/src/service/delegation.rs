@@ -33,7 +33,8 @@ impl ThreadManagementService {
     ) -> Result<Delegated, Denial> {
         let agent = calling_thread(caller)?;
         let parent = self.parent(agent)?;
-        let target = self.resolve(&parent, &request.target).await?;
+        // The rules refuse with it, in their order and under the caller's key.
+        let target = self.resolve(&parent, &request.target).await;
         let wait = request.wait;
         let command = Command::Delegate(Delegate {
             parent_thread_id: agent.thread_id.clone(),
@@ -170,7 +171,8 @@ impl ThreadManagementService {
         let mut child_changes = self.inner.changes.subscribe(&first.child_thread_id);
         loop {
             let view = self.own_task(agent, task_id)?;
-            if view.status.is_terminal() {
+            // An end that nobody is there to hear of is not read.
+            if view.status.is_terminal() && !gone.is_cancelled() {
                 self.acknowledge(&view).await?;
                 return Ok((view, WaitEnd::Met));
             }

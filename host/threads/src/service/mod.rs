@@ -112,7 +112,8 @@ impl ThreadManagementService {
         };
         let namespace = match caller {
             Authority::Human(_) => PEOPLE_NAMESPACE.to_owned(),
-            Authority::Agent(agent) => agent.session_id.to_string(),
+            // A session may hold several threads, and their agents choose their words apart.
+            Authority::Agent(agent) => format!("{}/{}", agent.session_id, agent.thread_id),
         };
         let request = RequestKey {
             namespace,

@@ -11,7 +11,7 @@ use domain::modes::Modes;
 use domain::project::Project;
 use domain::provider::{ModelSelection, ProviderSnapshot, Steering};
 use domain::request::{Prompt, Reply, Request};
-use domain::run::{Run, RunStatus};
+use domain::run::{Run, RunPurpose, RunStatus};
 use domain::thread::Thread;
 use domain::view::View;
 
@@ -80,7 +80,13 @@ impl ThreadManagementService {
             ));
         };
         let snapshot = self.usable(&instance_id).await?;
-        let model = request.model.or_else(|| defaults.model.clone());
+        // The default model is one of the default provider; another provider chooses its own.
+        let is_default = defaults
+            .provider
+            .as_ref()
+            .is_none_or(|provider| *provider == instance_id);
+        let default_model = defaults.model.clone().filter(|_| is_default);
+        let model = request.model.or(default_model);
         let modes = Modes {
             runtime: request.runtime_mode.unwrap_or(defaults.modes.runtime),
             interaction: request
@@ -405,19 +411,27 @@ fn check_offer(
             ),
         ));
     }
-    if !snapshot.runtime_modes.is_empty() && !snapshot.runtime_modes.contains(&modes.runtime) {
-        let words: Vec<&str> = snapshot.runtime_modes.iter().map(|m| m.word()).collect();
-        return Err(Denial::new(
-            DenialCode::InvalidRequest,
-            format!(
-                "{} does not offer {}. It offers: {}.",
-                snapshot.instance_id,
-                modes.runtime.word(),
-                words.join(", ")
-            ),
-        ));
+    let (runtime, interaction) = (&snapshot.runtime_modes, &snapshot.interaction_modes);
+    if !runtime.is_empty() && !runtime.contains(&modes.runtime) {
+        let words: Vec<&str> = runtime.iter().map(|m| m.word()).collect();
+        return Err(not_offered(snapshot, modes.runtime.word(), &words));
+    }
+    if !interaction.is_empty() && !interaction.contains(&modes.interaction) {
+        let words: Vec<&str> = interaction.iter().map(|m| m.word()).collect();
+        return Err(not_offered(snapshot, modes.interaction.word(), &words));
     }
     Ok(())
+}
+
+fn not_offered(snapshot: &ProviderSnapshot, mode: &str, offered: &[&str]) -> Denial {
+    Denial::new(
+        DenialCode::InvalidRequest,
+        format!(
+            "{} does not offer {mode}. It offers: {}.",
+            snapshot.instance_id,
+            offered.join(", ")
+        ),
+    )
 }
 
 fn row(reader: &Reader, thread: Thread) -> Result<ThreadRow, Denial> {
@@ -433,7 +447,7 @@ fn build_row(reader: &Reader, thread: Thread) -> Result<Option<ThreadRow>, Store
     let Some(project) = reader.project(&thread.project_id)? else {
         return Ok(None);
     };
-    let latest_run = reader.latest_run(&thread.id)?;
+    let latest_run = latest_run(reader, &thread.id)?;
     let active = reader
         .open_runs_of(&thread.id)?
         .into_iter()
@@ -448,6 +462,19 @@ fn build_row(reader: &Reader, thread: Thread) -> Result<Option<ThreadRow>, Store
         pending_requests,
         state,
     }))
+}
+
+/// The newest run; a withdrawn wake was never more than a plan and says nothing of the thread.
+fn latest_run(reader: &Reader, thread: &ThreadId) -> Result<Option<Run>, StoreError> {
+    let is_withdrawn_wake =
+        |run: &Run| run.purpose == RunPurpose::Wake && run.status == RunStatus::Cancelled;
+    match reader.latest_run(thread)? {
+        Some(run) if is_withdrawn_wake(&run) => {
+            let runs = reader.runs_of(thread)?;
+            Ok(runs.into_iter().rfind(|run| !is_withdrawn_wake(run)))
+        }
+        latest => Ok(latest),
+    }
 }
 
 /// The public status, from facts, the most pressing first.

@@ -160,7 +160,7 @@ pub struct NewThread {
     pub project: String,
     /// Provider instance; `None`: the configured default.
     pub provider: Option<ProviderInstanceId>,
-    /// Model; `None`: the configured default, else the instance's first.
+    /// Model; `None`: the configured default where the provider is the default one, else the provider's own.
     pub model: Option<String>,
     /// `None`: the configured default.
     pub runtime_mode: Option<RuntimeMode>,
@@ -177,7 +177,7 @@ pub struct NewThread {
 pub struct ThreadDefaults {
     /// Provider instance; `None`: a create must name one.
     pub provider: Option<ProviderInstanceId>,
-    /// Model.
+    /// Model of that provider; without a provider, of whichever is named.
     pub model: Option<String>,
     /// Modes.
     pub modes: Modes,
@@ -212,7 +212,7 @@ pub struct ThreadRow {
     pub thread: Thread,
     /// Its Project.
     pub project: Project,
-    /// Its newest run.
+    /// Its newest run, withdrawn wakes left out.
     pub latest_run: Option<Run>,
     /// Its pending requests.
     pub pending_requests: Vec<RequestId>,

@@ -265,12 +265,12 @@ pub(crate) fn delegate(parent: &ThreadId, task: &str) -> Command {
         task: task.to_owned(),
         title: None,
         role: None,
-        target: ResolvedTarget {
+        target: Ok(ResolvedTarget {
             instance_id: ProviderInstanceId::new("codex"),
             model: ModelSelection::default(),
             runtime_modes: RuntimeMode::ALL.to_vec(),
             interaction_modes: InteractionMode::ALL.to_vec(),
-        },
+        }),
         runtime_mode: None,
         interaction_mode: None,
         wake: WakePolicy::Always,
