@@ -13,6 +13,12 @@ use tempfile::TempDir;
 use super::agents;
 use super::follow::Followed;
 
+/// Variable that holds the key for the scripted model.
+const MODEL_KEY: &str = "WEFT_TEST_MODEL_KEY";
+
+/// The key: a canary, looked for where it must not be.
+pub(crate) const MODEL_KEY_VALUE: &str = "sk-canary-of-the-model-key-4711";
+
 /// What the server under test is configured with.
 #[derive(Debug, Default)]
 pub(crate) struct Configuration {
@@ -55,8 +61,8 @@ impl Configuration {
             self.providers,
             "[[providers]]\nid = \"{id}\"\ndriver = \"codex\"\n\
              command = [{program:?}, \"-c\", '{url}', \"-c\", 'model=\"gpt-5.5\"']\n{lines}\n\
-             [providers.env]\nCODEX_HOME = \"@FOLDER@/codex-home\"\nOPENAI_API_KEY = \"sk-scripted\"\n\
-             RUST_LOG = \"error\"",
+             [providers.env]\nCODEX_HOME = \"@FOLDER@/codex-home\"\n\
+             [providers.secrets]\nOPENAI_API_KEY = {{ env = \"{MODEL_KEY}\" }}",
             program = agents::codex(),
         )
         .unwrap();
@@ -185,6 +191,7 @@ impl TestHost {
         let mut command = Command::new(agents::weft());
         command
             .env_remove("OPENAI_API_KEY")
+            .env(MODEL_KEY, MODEL_KEY_VALUE)
             .env("HOME", self.folder.path())
             .env("WEFT_LOG", "info,drivers=trace,threads=debug,server=debug")
             .arg("--config")

@@ -1,6 +1,7 @@
 //! What the tests on the real thing share: a real server process, real agents, the real command line.
 
 pub(crate) mod agents;
+pub(crate) mod fake_providers;
 pub(crate) mod follow;
 pub(crate) mod host;
 

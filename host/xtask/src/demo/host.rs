@@ -10,6 +10,9 @@ use anyhow::{Context, bail};
 
 use crate::shell::{cargo, run, target};
 
+/// Variable that holds the key for the scripted model.
+const MODEL_KEY: &str = "WEFT_DEMO_MODEL_KEY";
+
 /// A running server.
 #[derive(Debug)]
 pub(super) struct Host {
@@ -34,6 +37,7 @@ impl Host {
             .arg("--config")
             .arg(&config)
             .args(["serve", "--ready-json"])
+            .env(MODEL_KEY, "the scripted model takes any key")
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()
@@ -144,7 +148,8 @@ fn configuration(
             )?;
             writeln!(
                 text,
-                "[providers.env]\nCODEX_HOME = {home:?}\nOPENAI_API_KEY = \"played-by-the-demo\""
+                "[providers.env]\nCODEX_HOME = {home:?}\n[providers.secrets]\n\
+                 OPENAI_API_KEY = {{ env = \"{MODEL_KEY}\" }}"
             )?;
         }
     }
