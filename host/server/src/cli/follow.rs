@@ -78,14 +78,16 @@ impl Follow {
         let mut feed = client.feed(sequence).await?;
         while self.ended().is_none() {
             let line = tokio::select! {
-                line = feed.next() => line?,
+                line = feed.next() => line.map_err(|error| {
+                    Failure::Asked(self.gone(&format!("the server went away ({error})")))
+                })?,
                 interrupted = tokio::signal::ctrl_c() => {
                     interrupted?;
                     return self.leave(out);
                 }
             };
             let Some(line) = line else {
-                return Err(Failure::Asked(self.gone("the server closed the feed")));
+                return Err(Failure::Asked(self.gone("the server went away")));
             };
             self.take(out, &line)?;
             out.flush()?;

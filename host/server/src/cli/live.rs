@@ -268,7 +268,11 @@ fn begin_line(item: &ItemView) -> Option<String> {
             Some(format!("* {}", name()))
         }
         ItemKind::ProviderSubagent | ItemKind::Subagent => {
-            let title = item.title.as_deref().or(item.name.as_deref()).unwrap_or_default();
+            let title = item
+                .title
+                .as_deref()
+                .or(item.name.as_deref())
+                .unwrap_or_default();
             Some(format!("* delegates: {}", one_line(title, HEAD_CHARS_MAX)))
         }
         ItemKind::Plan => Some("plan:".to_owned()),

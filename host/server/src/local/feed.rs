@@ -5,14 +5,14 @@ use axum::extract::{Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use domain::error::{Denial, DenialCode};
+use domain::error::Denial;
 use futures::stream;
 use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::convert::change;
 use super::limits::{FEED_FACTS_MAX, FEED_IDLE_LINE};
-use super::routes::{LocalApi, PERSON};
+use super::routes::{LocalApi, PERSON, going_down};
 use super::wire::{Change, ErrorView, FeedLine};
 
 /// Where a follower starts.
@@ -105,8 +105,4 @@ impl Follower {
         }
         Bytes::from(chunk)
     }
-}
-
-fn going_down() -> Denial {
-    Denial::new(DenialCode::StorageUnavailable, "The host is going down.")
 }

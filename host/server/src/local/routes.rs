@@ -36,7 +36,9 @@ pub struct LocalApi {
     pub own_uid: u32,
     /// Where agents reach the tools; told to people.
     pub mcp_url: String,
-    /// Fires when the host goes down: feeds end.
+    /// Fires when the host starts to go down: new calls are refused, feeds go on and tell how runs end.
+    pub closing: CancellationToken,
+    /// Fires when there is nothing more to tell: feeds end.
     pub stop: CancellationToken,
 }
 
@@ -72,6 +74,7 @@ async fn let_people_in(
     // The process table is read: not on a thread that serves others.
     let checking = tokio::task::spawn_blocking(move || peer.check(own_uid, kinship.as_ref()));
     let mut response = match checking.await.unwrap_or(Err(Stranger::Untraceable)) {
+        Ok(()) if api.closing.is_cancelled() => Refused(going_down()).into_response(),
         Ok(()) if speaks_our_protocol(&request) => next.run(request).await,
         Ok(()) => refusal(
             StatusCode::BAD_REQUEST,
@@ -118,6 +121,11 @@ fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
         retryable: false,
     };
     (status, Json(error)).into_response()
+}
+
+/// Told to callers and followers of a host that goes down.
+pub(super) fn going_down() -> Denial {
+    Denial::new(DenialCode::StorageUnavailable, "the host is going down")
 }
 
 /// A denial on its way out.

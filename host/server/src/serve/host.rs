@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::limits::SHUTDOWN_TIME_MAX;
+use super::limits::{PEOPLE_GRACE, SHUTDOWN_TIME_MAX};
 use super::lock::FolderLock;
 use super::{Ready, Recording, ServeError, descriptors, instances};
 use crate::config::Config;
@@ -37,6 +37,9 @@ const RECORDINGS_FOLDER: &str = "recordings";
 #[derive(Debug)]
 pub(super) struct Host {
     ready: Ready,
+    /// Fires first: no more calls.
+    closing: CancellationToken,
+    /// Fires when the agents have ended: feeds end.
     stop: CancellationToken,
     mcp: JoinHandle<std::io::Result<()>>,
     people: JoinHandle<std::io::Result<()>>,
@@ -66,6 +69,7 @@ impl Host {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let journal = open_journal(&folder, Arc::clone(&clock)).await?;
         let marker = end_strays(&folder, &journal).await?;
+        clear_sessions(&folder).await;
 
         // The address is taken before agents are told of it, and served when there is something to serve.
         let address = config.listen;
@@ -80,7 +84,7 @@ impl Host {
         let journal = journal.start(Arc::new(pool.clone())).await?;
         let service = service(&config, &journal, &pool);
 
-        let stop = CancellationToken::new();
+        let (closing, stop) = (CancellationToken::new(), CancellationToken::new());
         let settings = mcp_settings(&config, open_files);
         let endpoint = McpEndpoint::new(
             &settings,
@@ -88,12 +92,13 @@ impl Host {
             service.clone(),
             stop.clone(),
         )?;
-        let mcp = tokio::spawn(mcp::listen(listener, endpoint.router(), stop.clone()));
+        let mcp = tokio::spawn(mcp::listen(listener, endpoint.router(), closing.clone()));
         let api = LocalApi {
             service,
             kinship: Arc::new(processes),
             own_uid: rustix::process::geteuid().as_raw(),
             mcp_url: mcp_url.clone(),
+            closing: closing.clone(),
             stop: stop.clone(),
         };
         let people = tokio::spawn(local::listen(socket_listener, api));
@@ -104,6 +109,7 @@ impl Host {
         };
         Ok(Self {
             ready,
+            closing,
             stop,
             mcp,
             people,
@@ -142,9 +148,11 @@ impl Host {
         })
     }
 
-    /// No more calls, then no more agents, then no more journal: what an agent still reports is stored.
+    /// No more calls, then no more agents, then no more journal: what an agent still reports is stored, and told to
+    /// people who follow.
     async fn end(self) -> Result<(), ServeError> {
         let Self {
+            closing,
             stop,
             mcp,
             people,
@@ -153,22 +161,29 @@ impl Host {
             journal,
             ..
         } = self;
-        stop.cancel();
-        let calls = async {
-            // A listener that ended before has told its end already.
-            for listener in [mcp, people] {
-                if !listener.is_finished() {
-                    let _ = listener.await;
-                }
-            }
-        };
-        tokio::join!(calls, pool.shutdown());
+        closing.cancel();
+        tokio::join!(listener_over(mcp), pool.shutdown());
         credentials.revoke_all();
         drop(pool);
-        journal
-            .stop()
+        let stopped = journal.stop().await;
+        stop.cancel();
+        let abort = people.abort_handle();
+        if tokio::time::timeout(PEOPLE_GRACE, listener_over(people))
             .await
-            .map_err(|error| ServeError::Untidy(error.to_string()))
+            .is_err()
+        {
+            tracing::info!("people who don't read what they follow are cut");
+            abort.abort();
+        }
+        stopped.map_err(|error| ServeError::Untidy(error.to_string()))
+    }
+}
+
+/// Waits for a listener. One that ended before has told its end already.
+async fn listener_over(listener: JoinHandle<std::io::Result<()>>) {
+    if !listener.is_finished() {
+        // How it ended matters no more: the host goes down.
+        let _ = listener.await;
     }
 }
 
@@ -212,6 +227,18 @@ async fn end_strays(folder: &Path, journal: &Journal) -> Result<HostMarker, Serv
         );
     }
     Ok(marker)
+}
+
+/// A host that was killed leaves its sessions' private folders. Their processes have ended, so nobody needs them.
+async fn clear_sessions(folder: &Path) {
+    let sessions = folder.join(SESSIONS_FOLDER);
+    match tokio::fs::remove_dir_all(&sessions).await {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => {
+            tracing::warn!(path = %sessions.display(), %error, "old sessions' files stay behind");
+        }
+    }
 }
 
 fn credentials(

@@ -106,6 +106,7 @@ impl Host {
             kinship: Arc::new(kinship),
             own_uid: rustix::process::geteuid().as_raw(),
             mcp_url: "http://127.0.0.1:1/mcp".to_owned(),
+            closing: stop.clone(),
             stop: stop.clone(),
         };
         let listener = socket::bind(folder.path()).unwrap();
