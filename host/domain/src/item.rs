@@ -49,6 +49,17 @@ pub struct ItemOrigin {
     pub driver_item_id: String,
 }
 
+/// Where an item stands, without its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemPlace {
+    /// The item.
+    pub id: ItemId,
+    /// Its thread.
+    pub thread_id: ThreadId,
+    /// Its place in the thread.
+    pub position: u64,
+}
+
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -108,6 +119,18 @@ impl ItemKind {
             "notice" => Self::Notice,
             "error" => Self::Error,
             _ => Self::Tool,
+        }
+    }
+}
+
+impl Item {
+    /// Where it stands.
+    #[must_use]
+    pub fn place(&self) -> ItemPlace {
+        ItemPlace {
+            id: self.id.clone(),
+            thread_id: self.thread_id.clone(),
+            position: self.position,
         }
     }
 }

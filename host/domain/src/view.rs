@@ -3,7 +3,7 @@
 use crate::ids::{
     ItemId, MessageId, ProjectId, ProviderSessionId, RequestId, RunId, TaskId, ThreadId,
 };
-use crate::item::{Item, ItemOrigin};
+use crate::item::{Item, ItemOrigin, ItemPlace};
 use crate::message::Message;
 use crate::project::Project;
 use crate::request::Request;
@@ -39,6 +39,8 @@ pub trait View {
     fn item(&self, id: &ItemId) -> Result<Option<Item>, Self::Fault>;
     /// An item by the session's and driver's word for it.
     fn item_by_origin(&self, origin: &ItemOrigin) -> Result<Option<Item>, Self::Fault>;
+    /// Where the item stands that the session speaks of. Reads no text: O(1) however long the item is.
+    fn item_place(&self, origin: &ItemOrigin) -> Result<Option<ItemPlace>, Self::Fault>;
     /// Items of a run that are not closed. An index: O(open items).
     fn open_items_of(&self, run: &RunId) -> Result<Vec<Item>, Self::Fault>;
     /// The newest non-empty assistant message item of a run.

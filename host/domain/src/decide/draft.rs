@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::effect::Effect;
 use crate::event::Event;
 use crate::ids::{ItemId, MessageId, RequestId, RunId, TaskId, ThreadId};
-use crate::item::{Item, ItemHead, ItemKind, ItemOrigin, ItemStatus};
+use crate::item::{Item, ItemHead, ItemKind, ItemOrigin, ItemPlace, ItemStatus};
 use crate::message::Message;
 use crate::request::Request;
 use crate::run::{Run, RunStatus};
@@ -224,6 +224,17 @@ impl<'v, V: View> Draft<'v, V> {
         match own {
             Some(item) => Ok(Some(item.clone())),
             None => self.view.item_by_origin(origin),
+        }
+    }
+
+    pub(super) fn item_place(&self, origin: &ItemOrigin) -> Result<Option<ItemPlace>, V::Fault> {
+        let own = self
+            .items
+            .values()
+            .find(|item| item.origin.as_ref() == Some(origin));
+        match own {
+            Some(item) => Ok(Some(item.place())),
+            None => self.view.item_place(origin),
         }
     }
 

@@ -328,7 +328,7 @@ fn put_provider_item<V: View>(
     };
     let mut item = item_at(draft, thread, &origin, told.kind)?;
     let parent = match &told.parent_driver_item_id {
-        Some(id) => draft.item_by_origin(&ItemOrigin {
+        Some(id) => draft.item_place(&ItemOrigin {
             session_id: report.session_id.clone(),
             driver_item_id: id.clone(),
         })?,
@@ -390,8 +390,8 @@ fn append_text<V: View>(
         session_id: report.session_id.clone(),
         driver_item_id: driver_item_id.to_owned(),
     };
-    let item = match draft.item_by_origin(&origin)? {
-        Some(item) => item,
+    let place = match draft.item_place(&origin)? {
+        Some(place) => place,
         None => {
             let Some(thread) = draft.thread(thread_id)? else {
                 return Ok(());
@@ -402,14 +402,15 @@ fn append_text<V: View>(
                 // No turn's end will close it.
                 item.status = ItemStatus::Completed;
             }
-            draft.put_item(item.clone());
-            item
+            let place = item.place();
+            draft.put_item(item);
+            place
         }
     };
     draft.push(Event::ItemTextAppended(ItemText {
-        item_id: item.id,
-        thread_id: item.thread_id,
-        position: item.position,
+        item_id: place.id,
+        thread_id: place.thread_id,
+        position: place.position,
         appended: appended.to_owned(),
         at: draft.now(),
     }));

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use domain::ids::{
     ItemId, MessageId, ProjectId, ProviderSessionId, RequestId, RunId, TaskId, ThreadId,
 };
-use domain::item::{Item, ItemOrigin};
+use domain::item::{Item, ItemOrigin, ItemPlace};
 use domain::message::Message;
 use domain::project::Project;
 use domain::request::Request;
@@ -180,6 +180,16 @@ impl<T: Tables> View for State<T> {
             .get(key)?
             .map(|id| self.item_at(&id))
             .transpose()
+    }
+
+    fn item_place(&self, origin: &ItemOrigin) -> Result<Option<ItemPlace>, StoreError> {
+        let key = (origin.session_id.as_str(), origin.driver_item_id.as_str());
+        let Some(id) = self.0.items_by_origin()?.get(key)? else {
+            return Ok(None);
+        };
+        // The row alone: its text stands in pieces elsewhere.
+        let item: Option<Item> = value(self.0.items()?, "items", id.value())?;
+        Ok(item.map(|item| item.place()))
     }
 
     fn open_items_of(&self, run: &RunId) -> Result<Vec<Item>, StoreError> {

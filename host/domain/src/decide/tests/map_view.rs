@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::ids::{
     ItemId, MessageId, ProjectId, ProviderSessionId, RequestId, RunId, TaskId, ThreadId, TransferId,
 };
-use crate::item::{Item, ItemKind, ItemOrigin};
+use crate::item::{Item, ItemKind, ItemOrigin, ItemPlace};
 use crate::message::Message;
 use crate::project::Project;
 use crate::request::Request;
@@ -144,6 +144,9 @@ impl View for MapView {
             .values()
             .find(|item| item.origin.as_ref() == Some(origin))
             .cloned())
+    }
+    fn item_place(&self, origin: &ItemOrigin) -> Result<Option<ItemPlace>, Infallible> {
+        Ok(self.item_by_origin(origin)?.map(|item| item.place()))
     }
     fn open_items_of(&self, run: &RunId) -> Result<Vec<Item>, Infallible> {
         let open = |item: &&Item| item.run_id.as_ref() == Some(run) && !item.status.is_closed();

@@ -1,8 +1,8 @@
 //! What providers say of turns. Each beginning and end counts once; what comes late changes nothing.
 
-use crate::ids::RunId;
+use crate::ids::{RequestId, RunId};
 use crate::item::{ItemKind, ItemStatus};
-use crate::provider_event::{ProviderEvent, TurnOutcome, Usage};
+use crate::provider_event::{Blocking, ProviderEvent, TurnOutcome, Usage};
 use crate::run::{EndReason, RunStatus};
 
 use super::respond::{approval, questions};
@@ -235,12 +235,22 @@ fn the_end_of_a_turn_ends_its_requests_and_no_others() {
     let asked = world.ask("request-1", &talk.run, approval(&[]));
     let question = world.ask("request-2", &talk.run, questions());
     let elsewhere = world.ask("request-3", &other.run, approval(&[]));
+    let of_the_thread = RequestId::new("request-4");
+    world.report(ProviderEvent::RequestOpened {
+        request_id: of_the_thread.clone(),
+        thread_id: talk.thread.clone(),
+        run_id: None,
+        blocking: Blocking::NonBlocking,
+        prompt: questions(),
+        detail_json: "{}".to_owned(),
+    });
     world.complete(&talk.run);
     for request in [asked, question] {
         assert!(!world.request(&request).is_pending());
         assert!(world.request(&request).resolved_at.is_some());
     }
     assert!(world.request(&elsewhere).is_pending());
+    assert!(world.request(&of_the_thread).is_pending());
 }
 
 #[test]
