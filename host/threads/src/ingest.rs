@@ -11,13 +11,27 @@ use domain::error::DenialCode;
 use domain::provider_event::{ProviderEvent, ProviderReport};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use crate::limits::{FLUSH_BYTES_MAX, FLUSH_MS_MAX, FLUSH_REPORTS_MAX};
 use crate::writer::WriterHandle;
 
-/// Reads reports until every sender is gone or the writer takes no more.
-pub(crate) async fn run(mut reports: mpsc::Receiver<ProviderReport>, writer: WriterHandle) {
-    while let Some(first) = reports.recv().await {
+/// Reads reports until every sender is gone, the writer takes no more, or the host leaves its agents: then what was
+/// given before is still stored.
+pub(crate) async fn run(
+    mut reports: mpsc::Receiver<ProviderReport>,
+    writer: WriterHandle,
+    leaving: CancellationToken,
+) {
+    loop {
+        let next = tokio::select! {
+            next = reports.recv() => next,
+            () = leaving.cancelled(), if !reports.is_closed() => {
+                reports.close();
+                continue;
+            }
+        };
+        let Some(first) = next else { return };
         let mut waiting = Waiting::default();
         waiting.push(first);
         let latest = Instant::now() + Duration::from_millis(FLUSH_MS_MAX);

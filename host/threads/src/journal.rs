@@ -12,6 +12,7 @@ use domain::provider_event::ProviderReport;
 use domain::session::ProviderSession;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task;
+use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
 use crate::clock::{Clock, IdSource};
@@ -231,9 +232,12 @@ impl Journal {
                 return Err(poison.into());
             }
         }
-        let ingest = task::spawn(ingest::run(incoming, handles.writer.clone()));
+        let leaving = CancellationToken::new();
+        let reading = ingest::run(incoming, handles.writer.clone(), leaving.clone());
+        let ingest = task::spawn(reading);
         Ok(Running {
             handles,
+            leaving,
             ingest,
             dispatch,
             thread,
@@ -245,6 +249,7 @@ impl Journal {
 #[derive(Debug)]
 pub struct Running {
     handles: Handles,
+    leaving: CancellationToken,
     ingest: task::JoinHandle<()>,
     dispatch: task::JoinHandle<()>,
     thread: JoinHandle<()>,
@@ -275,6 +280,12 @@ impl Running {
         self.handles.health.clone()
     }
 
+    /// Takes no more reports than those already given. Call it before the agents are ended: what their end would
+    /// report is no end of theirs but the host's, and the next start settles it as it settles a crash.
+    pub fn leave_agents(&self) {
+        self.leaving.cancel();
+    }
+
     /// Stores the reports still under way and the commands queued before this, then closes the file.
     /// Call it when the provider pool is gone: reports end when nobody can send one.
     ///
@@ -283,6 +294,7 @@ impl Running {
     pub async fn stop(self) -> Result<(), StopError> {
         let Self {
             handles,
+            leaving: _,
             mut ingest,
             dispatch,
             thread,

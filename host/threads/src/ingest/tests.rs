@@ -309,3 +309,35 @@ async fn when_the_journal_takes_no_more_the_sessions_are_told() {
     }
     host.stop().await;
 }
+
+#[tokio::test]
+async fn a_host_that_leaves_its_agents_stores_what_was_said_and_nothing_of_their_end() {
+    let folder = Folder::new();
+    let (host, thread, run) = streaming(&folder).await;
+    host.reports
+        .send(text("s", &thread, "1", "said"))
+        .await
+        .unwrap();
+    host.running.leave_agents();
+    // The door closes when its task comes to it: until then reports are taken, and stored.
+    while host
+        .reports
+        .send(text("s", &thread, "1", "."))
+        .await
+        .is_ok()
+    {
+        tokio::task::yield_now().await;
+    }
+    let refused = host.reports.send(turn_completed("s", &run)).await;
+    assert_eq!(refused, Err(crate::ports::JournalGone));
+    host.stop().await;
+    let again = Host::start(&folder.file(), 2).await;
+    let settled = again.reader().run(&run).unwrap().unwrap();
+    assert_eq!(
+        settled.reason,
+        Some(domain::run::EndReason::HostRestarted),
+        "settled as after a crash"
+    );
+    assert!(texts(&again).concat().starts_with("said"));
+    again.stop().await;
+}
