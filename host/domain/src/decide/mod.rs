@@ -3,6 +3,7 @@
 mod create;
 mod delegate;
 mod draft;
+mod items;
 mod progress;
 mod recover;
 mod report;
