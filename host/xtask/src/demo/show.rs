@@ -86,7 +86,14 @@ impl Watched {
         if thread.status == status {
             return Ok(());
         }
+        // A wake that was answered before it was needed never ran.
+        if status == "cancelled" {
+            return Ok(());
+        }
         thread.status.clone_from(&status);
+        if matches!(status.as_str(), "queued" | "starting") {
+            return Ok(());
+        }
         match change["reason"].as_str() {
             Some(reason) => self.say(&id, &format!("{status}: {reason}")),
             None => self.say(&id, &status),
