@@ -34,7 +34,14 @@ pub(super) struct Follow {
     shown_until: HashMap<String, u64>,
     tasks: Vec<TaskView>,
     run: Option<RunView>,
-    answer: Option<String>,
+    answer: Option<Answer>,
+}
+
+/// The newest message of the provider in the followed run.
+#[derive(Debug)]
+struct Answer {
+    item_id: String,
+    text: String,
 }
 
 impl Follow {
@@ -92,7 +99,7 @@ impl Follow {
             self.take(out, &line)?;
             out.flush()?;
         }
-        self.finish(out, client).await
+        self.finish(out)
     }
 
     fn ended(&self) -> Option<&RunView> {
@@ -199,6 +206,22 @@ impl Follow {
     fn remember(&mut self, change: &Change) {
         match change {
             Change::Run(run) if run.id == self.run_id => self.run = Some(run.clone()),
+            Change::Item(item)
+                if item.kind == ItemKind::AssistantMessage
+                    && item.run_id.as_ref() == Some(&self.run_id) =>
+            {
+                let (item_id, text) = (item.id.clone(), item.text.clone());
+                self.answer = Some(Answer { item_id, text });
+            }
+            Change::Text(text) => {
+                let ours = self
+                    .answer
+                    .as_mut()
+                    .filter(|answer| answer.item_id == text.item_id);
+                if let Some(answer) = ours {
+                    answer.text.push_str(&text.appended);
+                }
+            }
             Change::Task(task) if task.parent_thread_id == self.thread_id => {
                 match self.tasks.iter_mut().find(|known| known.id == task.id) {
                     Some(known) => known.clone_from(task),
@@ -209,11 +232,10 @@ impl Follow {
         }
     }
 
-    async fn finish(mut self, out: &mut Out, client: &Client) -> Result<Outcome, Failure> {
+    fn finish(mut self, out: &mut Out) -> Result<Outcome, Failure> {
         let Some(run) = self.ended().cloned() else {
             return Err(Failure::Asked(self.gone("the run has not ended")));
         };
-        self.answer = last_answer(client, &self.thread_id, &self.run_id).await?;
         let outcome = match run.status {
             RunStatus::Completed | RunStatus::RolledBack => Outcome::Done,
             RunStatus::Failed => Outcome::RunFailed,
@@ -247,7 +269,7 @@ impl Follow {
             "runId": run.id,
             "status": run.status,
             "reason": run.reason,
-            "text": self.answer,
+            "text": self.answer.as_ref().map(|answer| &answer.text),
             "tasks": tasks,
             "seconds": run.elapsed_ms.map(|ms| f64::from(u32::try_from(ms).unwrap_or(u32::MAX)) / 1_000.0),
         })
@@ -289,26 +311,5 @@ impl Follow {
         }
         out.flush()?;
         Ok(Outcome::LeftAlone)
-    }
-}
-
-/// The last thing the provider said in a run.
-async fn last_answer(
-    client: &Client,
-    thread_id: &str,
-    run_id: &str,
-) -> Result<Option<String>, Failure> {
-    let mut after = 0;
-    let mut answer = None;
-    loop {
-        let page = client.thread(thread_id, after).await?;
-        let Some(last) = page.items.last().map(|item| item.position) else {
-            return Ok(answer);
-        };
-        let said = page.items.into_iter().rfind(|item| {
-            item.kind == ItemKind::AssistantMessage && item.run_id.as_deref() == Some(run_id)
-        });
-        answer = said.map(|item| item.text).or(answer);
-        after = last;
     }
 }

@@ -7,7 +7,7 @@ use domain::ids::{DriverKind, ProviderInstanceId};
 
 use super::limits::{PROVIDER_ID_CHARS_MAX, PROVIDERS_MAX, THREADS_PER_SESSION_MAX};
 use super::model::{Enablement, GrantsConfig, LimitsConfig, ProviderConfig};
-use super::reader::Table;
+use super::reader::{Table, near_miss};
 use super::secrets::SecretSource;
 use super::{paths, read};
 
@@ -66,6 +66,12 @@ fn read_one(table: &Table<'_>, base: &Path, remarks: &mut Remarks) -> Option<Pro
     let id = required_name(table, "id");
     let driver = required_name(table, "driver").map(DriverKind::new);
     let command = command(table, driver.as_ref());
+    if let Some(near) = driver.as_ref().and_then(shipped_near_miss) {
+        remarks.warnings.push(format!(
+            "[[providers]] driver `{}`: Weft ships no such driver; did you mean `{near}`?",
+            driver.as_ref().map_or("", DriverKind::as_str)
+        ));
+    }
     let provider = ProviderConfig {
         id: ProviderInstanceId::new(id.clone().unwrap_or_default()),
         driver: driver.clone().unwrap_or_else(|| DriverKind::new("")),
@@ -143,6 +149,16 @@ fn command(table: &Table<'_>, driver: Option<&DriverKind>) -> Option<Vec<String>
         table.problem("command", "required for this driver and absent");
     }
     usual
+}
+
+/// The shipped driver that was probably meant. Another word is no fault: its driver may stand in the folder.
+fn shipped_near_miss(driver: &DriverKind) -> Option<&'static str> {
+    let kinds: Vec<&'static str> = SHIPPED_DRIVERS.iter().map(|(kind, _)| *kind).collect();
+    if kinds.contains(&driver.as_str()) {
+        None
+    } else {
+        near_miss(driver.as_str(), &kinds)
+    }
 }
 
 /// The command line of a shipped driver when nobody names one.

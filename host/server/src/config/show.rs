@@ -6,6 +6,7 @@ use std::path::Path;
 use domain::authority::Capability;
 
 use super::model::{Config, Enablement, ProviderConfig};
+use super::paths::find_program;
 
 impl Config {
     /// What holds, with where it comes from.
@@ -97,6 +98,13 @@ fn write_provider(out: &mut String, provider: &ProviderConfig) -> fmt::Result {
         enablement(provider.enablement),
         provider.command
     )?;
+    // A driver's own advice on installing it comes when a thread is started.
+    if let Some(program) = provider.command.first() {
+        match find_program(program) {
+            Some(path) => writeln!(out, "    program {}", path.display())?,
+            None => writeln!(out, "    program {program} is not on this machine")?,
+        }
+    }
     if !provider.env.is_empty() {
         writeln!(out, "    sets {}", listed(provider.env.keys()))?;
     }

@@ -238,6 +238,19 @@ fn a_variable_that_looks_like_a_secret_is_remarked_without_its_value() {
 }
 
 #[test]
+fn a_driver_that_is_nearly_a_shipped_one_is_remarked_and_another_is_not() {
+    for (driver, remarked) in [("codx", true), ("codex", false), ("myOwnDriver", false)] {
+        let text = format!("[[providers]]\nid = \"a\"\ndriver = \"{driver}\"\ncommand = [\"x\"]");
+        let warnings = parse(&text).unwrap().warnings;
+        assert_eq!(
+            warnings.iter().any(|w| w.contains("did you mean `codex`?")),
+            remarked,
+            "{driver}"
+        );
+    }
+}
+
+#[test]
 fn broken_toml_is_told_with_its_line() {
     match Config::parse("[server]\nlisten = \n", None) {
         Err(ConfigError::Invalid { problems, .. }) => assert_eq!(problems[0].line, 2),

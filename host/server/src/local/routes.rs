@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequest, Path, Query, Request, State};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -36,7 +36,7 @@ pub struct LocalApi {
     pub own_uid: u32,
     /// Where agents reach the tools; told to people.
     pub mcp_url: String,
-    /// Fires when the host starts to go down: new calls are refused, feeds go on and tell how runs end.
+    /// Fires when the host starts to go down: calls that change something are refused, feeds tell how runs end.
     pub closing: CancellationToken,
     /// Fires when there is nothing more to tell: feeds end.
     pub stop: CancellationToken,
@@ -74,7 +74,9 @@ async fn let_people_in(
     // The process table is read: not on a thread that serves others.
     let checking = tokio::task::spawn_blocking(move || peer.check(own_uid, kinship.as_ref()));
     let mut response = match checking.await.unwrap_or(Err(Stranger::Untraceable)) {
-        Ok(()) if api.closing.is_cancelled() => Refused(going_down()).into_response(),
+        Ok(()) if api.closing.is_cancelled() && request.method() != Method::GET => {
+            Refused(going_down()).into_response()
+        }
         Ok(()) if speaks_our_protocol(&request) => next.run(request).await,
         Ok(()) => refusal(
             StatusCode::BAD_REQUEST,
