@@ -1,10 +1,12 @@
 //! What a delegation is refused for, and in which order.
 
-use crate::command::{Command, Delegate};
+use crate::command::{Command, Delegate, ResolvedTarget};
+use crate::error::Denial;
 use crate::error::DenialCode::{self, *};
 use crate::ids::{ProviderInstanceId, ThreadId};
 use crate::limits::{ACTIVE_CHILDREN_MAX, ACTIVE_THREADS_MAX, PROMPT_UNITS_MAX, TITLE_UNITS_MAX};
 use crate::modes::{InteractionMode, Modes, RuntimeMode};
+use crate::provider::ModelSelection;
 use crate::run::RunStatus;
 use crate::task::WakePolicy;
 use crate::time::Timestamp;
@@ -30,15 +32,23 @@ fn refusals_come_in_the_order_of_the_contract() {
     wanted.task = " ".to_owned();
     wanted.runtime_mode = Some(RuntimeMode::FullAccess);
     wanted.interaction_mode = Some(InteractionMode::Default);
-    wanted.target.as_mut().unwrap().runtime_modes = vec![RuntimeMode::FullAccess];
+    wanted.target = Err(Denial::new(ModelUnavailable, "Not that model."));
     wanted.depth_max = 0;
     type Mend = fn(&mut Delegate);
-    let steps: [(DenialCode, &str, Mend); 6] = [
+    let steps: [(DenialCode, &str, Mend); 7] = [
         (ParentNotActive, "active run", |wanted| {
             wanted.caller_instance_id = ProviderInstanceId::new(INSTANCE);
         }),
         (InvalidRequest, "empty", |wanted| {
             wanted.task = "Look.".to_owned();
+        }),
+        (ModelUnavailable, "Not that model", |wanted| {
+            wanted.target = Ok(ResolvedTarget {
+                instance_id: ProviderInstanceId::new(INSTANCE),
+                model: ModelSelection::default(),
+                runtime_modes: vec![RuntimeMode::FullAccess],
+                interaction_modes: Vec::new(),
+            });
         }),
         (RuntimeModeEscalationDenied, "full-access", |wanted| {
             wanted.runtime_mode = Some(RuntimeMode::ApprovalRequired);
