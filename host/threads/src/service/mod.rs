@@ -5,6 +5,7 @@
 
 mod delegation;
 mod people;
+mod reading;
 mod task_view;
 mod types;
 
