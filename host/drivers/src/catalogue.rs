@@ -113,7 +113,11 @@ impl DriverCatalogue {
     /// Every driver, in the order of the sources.
     #[must_use]
     pub fn entries(&self) -> Vec<DriverEntry> {
-        self.inner.entries.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.inner
+            .entries
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Returns when every source is loaded or refused.
@@ -158,7 +162,9 @@ impl DriverCatalogue {
             return Lookup::Starting;
         }
         // A refused file has no kind; its name is the only hint.
-        let hint = refusals.iter().find(|(source, _)| file_names_kind(source, kind));
+        let hint = refusals
+            .iter()
+            .find(|(source, _)| file_names_kind(source, kind));
         Lookup::Missing(match hint {
             Some((source, error)) => format!("The driver `{kind}` ({source}) was refused: {error}"),
             None => format!(
@@ -184,7 +190,8 @@ impl Inner {
         }
         refuse_doubles(&mut entries);
         drop(entries);
-        self.pending.send_modify(|pending| *pending = pending.saturating_sub(1));
+        self.pending
+            .send_modify(|pending| *pending = pending.saturating_sub(1));
     }
 }
 
@@ -192,7 +199,9 @@ impl Inner {
 fn refuse_doubles(entries: &mut [DriverEntry]) {
     let mut first: BTreeMap<DriverKind, String> = BTreeMap::new();
     for entry in entries {
-        let DriverState::Ready(driver) = &entry.state else { continue };
+        let DriverState::Ready(driver) = &entry.state else {
+            continue;
+        };
         let kind = driver.manifest().kind().clone();
         match first.get(&kind) {
             None => {
@@ -212,8 +221,12 @@ fn refuse_doubles(entries: &mut [DriverEntry]) {
 }
 
 fn file_names_kind(source: &str, kind: &DriverKind) -> bool {
-    let name = Path::new(source).file_name().and_then(|name| name.to_str()).unwrap_or(source);
-    name.to_ascii_lowercase().contains(&kind.as_str().to_ascii_lowercase())
+    let name = Path::new(source)
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or(source);
+    name.to_ascii_lowercase()
+        .contains(&kind.as_str().to_ascii_lowercase())
 }
 
 struct Wanted {
@@ -233,23 +246,40 @@ impl Wanted {
         match source {
             DriverSource::Embedded { name, bytes } => {
                 let name = format!("embedded {name}");
-                vec![Self { name, from: From::Bytes(bytes), digest: None }]
+                vec![Self {
+                    name,
+                    from: From::Bytes(bytes),
+                    digest: None,
+                }]
             }
-            DriverSource::File { path, digest } => vec![Self { digest, ..Self::file(path) }],
+            DriverSource::File { path, digest } => vec![Self {
+                digest,
+                ..Self::file(path)
+            }],
             DriverSource::Folder(folder) => match component_files(&folder) {
                 Ok(files) => files.into_iter().map(Self::file).collect(),
                 Err(cause) => {
                     let name = folder.display().to_string();
-                    let error =
-                        LoadError::Unreadable { path: name.clone(), cause: Arc::new(cause) };
-                    vec![Self { name, from: From::Broken(error), digest: None }]
+                    let error = LoadError::Unreadable {
+                        path: name.clone(),
+                        cause: Arc::new(cause),
+                    };
+                    vec![Self {
+                        name,
+                        from: From::Broken(error),
+                        digest: None,
+                    }]
                 }
             },
         }
     }
 
     fn file(path: PathBuf) -> Self {
-        Self { name: path.display().to_string(), from: From::File(path), digest: None }
+        Self {
+            name: path.display().to_string(),
+            from: From::File(path),
+            digest: None,
+        }
     }
 
     async fn load(self, engine: &DriverEngine) -> (Option<u64>, Result<LoadedDriver, LoadError>) {
@@ -265,14 +295,19 @@ impl Wanted {
         };
         let digest = self.digest;
         match bytes.and_then(|bytes| check_digest(bytes, digest.as_deref())) {
-            Ok(bytes) => (Some(bytes.len() as u64), LoadedDriver::load(engine, bytes).await),
+            Ok(bytes) => (
+                Some(bytes.len() as u64),
+                LoadedDriver::load(engine, bytes).await,
+            ),
             Err(error) => (None, Err(error)),
         }
     }
 }
 
 fn check_digest(bytes: Vec<u8>, wanted: Option<&str>) -> Result<Vec<u8>, LoadError> {
-    let Some(wanted) = wanted else { return Ok(bytes) };
+    let Some(wanted) = wanted else {
+        return Ok(bytes);
+    };
     let found = crate::component::digest(&bytes);
     if found.eq_ignore_ascii_case(wanted) {
         Ok(bytes)
@@ -290,7 +325,10 @@ fn component_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in entries.take(FOLDER_FILES_MAX) {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "wasm") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "wasm")
+        {
             files.push(path);
         }
     }

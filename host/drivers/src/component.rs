@@ -124,8 +124,10 @@ impl LoadedDriver {
 /// # Errors
 /// [`LoadError::Unreadable`] or [`LoadError::TooLarge`].
 pub fn read_component(path: &Path) -> Result<Vec<u8>, LoadError> {
-    let unreadable =
-        |cause| LoadError::Unreadable { path: path.display().to_string(), cause: Arc::new(cause) };
+    let unreadable = |cause| LoadError::Unreadable {
+        path: path.display().to_string(),
+        cause: Arc::new(cause),
+    };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let meta = file.metadata().map_err(unreadable)?;
     if !meta.is_file() {
@@ -135,16 +137,20 @@ pub fn read_component(path: &Path) -> Result<Vec<u8>, LoadError> {
         return Err(LoadError::TooLarge { bytes: meta.len() });
     }
     let mut bytes = Vec::new();
-    file.take(limits::COMPONENT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    file.take(limits::COMPONENT_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
     Ok(bytes)
 }
 
 /// SHA-256 of a file, hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     use std::fmt::Write;
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }

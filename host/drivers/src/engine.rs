@@ -14,7 +14,9 @@ use crate::limits;
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The cache folder cannot be made or made private.
-    #[error("cannot prepare the compile cache {path}: {cause}. Check the permissions of the data folder.")]
+    #[error(
+        "cannot prepare the compile cache {path}: {cause}. Check the permissions of the data folder."
+    )]
     CacheFolder {
         /// The folder.
         path: String,
@@ -38,7 +40,9 @@ pub struct DriverEngine {
 
 impl std::fmt::Debug for DriverEngine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DriverEngine").field("clock", &self.clock).finish_non_exhaustive()
+        f.debug_struct("DriverEngine")
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
     }
 }
 
@@ -68,7 +72,10 @@ impl DriverEngine {
 }
 
 fn open_cache(folder: &Path) -> Result<Cache, EngineError> {
-    let failed = |cause| EngineError::CacheFolder { path: folder.display().to_string(), cause };
+    let failed = |cause| EngineError::CacheFolder {
+        path: folder.display().to_string(),
+        cause,
+    };
     crate::files::private_folder(folder).map_err(failed)?;
     let absolute = folder.canonicalize().map_err(failed)?;
     let mut config = CacheConfig::new();
@@ -78,7 +85,9 @@ fn open_cache(folder: &Path) -> Result<Cache, EngineError> {
 
 /// Ticks needed so that a call may take at least `time`.
 pub(crate) fn ticks(time: Duration) -> u64 {
-    let whole = time.as_millis().div_ceil(limits::EPOCH_TICK.as_millis().max(1));
+    let whole = time
+        .as_millis()
+        .div_ceil(limits::EPOCH_TICK.as_millis().max(1));
     // The first tick may come at once.
     u64::try_from(whole).unwrap_or(u64::MAX).saturating_add(1)
 }
@@ -103,7 +112,10 @@ impl Clock {
                 }
             })
             .map_err(EngineError::Clock)?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        Ok(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
     }
 }
 
@@ -137,6 +149,9 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
         DriverEngine::start(Some(&folder)).unwrap();
-        assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(
+            std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777,
+            0o700
+        );
     }
 }

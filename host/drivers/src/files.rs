@@ -13,7 +13,12 @@ pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
 
 /// Creates an empty file that only the host's user can read, or empties an existing one.
 pub(crate) fn create_private(path: &Path) -> io::Result<fs::File> {
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
 }
 
 /// Creates or replaces a file that only the host's user can read. It is never seen half written.
@@ -36,7 +41,10 @@ mod tests {
         write_private(folder.path(), "a.toml", b"second").unwrap();
         let path = folder.path().join("a.toml");
         assert_eq!(fs::read(&path).unwrap(), b"second");
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

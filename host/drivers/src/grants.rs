@@ -48,14 +48,28 @@ pub(crate) enum Refusal {
         "the driver asked for the command line `{template}` ({purpose}), which is not granted. To allow it, add \
          `{template}` to `grants.spawn` of provider instance `{instance}`"
     )]
-    TemplateNotGranted { template: String, purpose: String, instance: String },
+    TemplateNotGranted {
+        template: String,
+        purpose: String,
+        instance: String,
+    },
     #[error(
         "the driver asked for the program `{program}` ({purpose}), which is not granted. To allow it, add \
          `{program} = [\"/path/to/{program}\"]` to `grants.programs` of provider instance `{instance}`"
     )]
-    ProgramNotGranted { program: String, purpose: String, instance: String },
-    #[error("the driver gave {given} arguments to the command line `{template}`, which takes {wanted}")]
-    ArgumentCount { template: String, given: usize, wanted: String },
+    ProgramNotGranted {
+        program: String,
+        purpose: String,
+        instance: String,
+    },
+    #[error(
+        "the driver gave {given} arguments to the command line `{template}`, which takes {wanted}"
+    )]
+    ArgumentCount {
+        template: String,
+        given: usize,
+        wanted: String,
+    },
     #[error("the driver gave `{template}` an argument that {reason}")]
     Argument { template: String, reason: String },
     #[error("the driver sets the environment variable `{name}`, which it does not declare")]
@@ -105,7 +119,9 @@ impl Gate {
             .templates()
             .iter()
             .find(|template| template.name == wish.template)
-            .ok_or_else(|| Refusal::UnknownTemplate { template: shown(&wish.template) })?;
+            .ok_or_else(|| Refusal::UnknownTemplate {
+                template: shown(&wish.template),
+            })?;
         if !self.grants.spawn.allows(&template.name) {
             return Err(Refusal::TemplateNotGranted {
                 template: template.name.clone(),
@@ -117,7 +133,11 @@ impl Gate {
         let mut arguments = leading.to_vec();
         arguments.extend(fill(template, &wish.arguments, secrets)?);
         let environment = self.variables(manifest, &wish.environment)?;
-        Ok(CommandLine { program: program.to_owned(), arguments, environment })
+        Ok(CommandLine {
+            program: program.to_owned(),
+            arguments,
+            environment,
+        })
     }
 
     fn program(&self, template: &SpawnTemplate) -> Result<(&str, &[String]), Refusal> {
@@ -172,10 +192,15 @@ impl Gate {
     ) -> Result<(), Refusal> {
         let declared = manifest.environment().iter().any(|need| {
             need.name == variable.name
-                && matches!(need.source, EnvironmentSource::Driver | EnvironmentSource::Secret)
+                && matches!(
+                    need.source,
+                    EnvironmentSource::Driver | EnvironmentSource::Secret
+                )
         });
         if !declared {
-            return Err(Refusal::UnknownVariable { name: shown(&variable.name) });
+            return Err(Refusal::UnknownVariable {
+                name: shown(&variable.name),
+            });
         }
         if !self.grants.environment.allows(&variable.name) {
             return Err(Refusal::VariableNotGranted {
@@ -186,11 +211,17 @@ impl Gate {
         let reason = if variable.value.contains('\0') {
             "holds NUL".to_owned()
         } else if variable.value.len() > limits::ENVIRONMENT_VALUE_BYTES_MAX {
-            format!("has more than {} bytes", limits::ENVIRONMENT_VALUE_BYTES_MAX)
+            format!(
+                "has more than {} bytes",
+                limits::ENVIRONMENT_VALUE_BYTES_MAX
+            )
         } else {
             return Ok(());
         };
-        Err(Refusal::Variable { name: variable.name.clone(), reason })
+        Err(Refusal::Variable {
+            name: variable.name.clone(),
+            reason,
+        })
     }
 }
 
@@ -200,11 +231,16 @@ fn fill(
     given: &[String],
     secrets: &SessionSecrets,
 ) -> Result<Vec<String>, Refusal> {
-    let refuse =
-        |reason: String| Refusal::Argument { template: template.name.clone(), reason };
+    let refuse = |reason: String| Refusal::Argument {
+        template: template.name.clone(),
+        reason,
+    };
     for word in given {
         if word.len() > limits::ARGUMENT_BYTES_MAX {
-            return Err(refuse(format!("has more than {} bytes", limits::ARGUMENT_BYTES_MAX)));
+            return Err(refuse(format!(
+                "has more than {} bytes",
+                limits::ARGUMENT_BYTES_MAX
+            )));
         }
         if word.contains(['\0', '\n', '\r']) {
             return Err(refuse("holds NUL or a line end".to_owned()));
@@ -216,8 +252,12 @@ fn fill(
     }
     let takes_rest = template.arguments.last().is_some_and(|word| word == REST);
     let fixed = template.arguments.len() - usize::from(takes_rest);
-    let holes: usize =
-        template.arguments.iter().take(fixed).map(|word| word.matches(HOLE).count()).sum();
+    let holes: usize = template
+        .arguments
+        .iter()
+        .take(fixed)
+        .map(|word| word.matches(HOLE).count())
+        .sum();
     let fits = if takes_rest {
         given.len() >= holes && given.len() - holes <= limits::ARGUMENT_WORDS_MAX
     } else {
@@ -257,8 +297,18 @@ fn fill_word<'a>(pattern: &str, words: &mut impl Iterator<Item = &'a String>) ->
 /// Variables every program may see: where things are and how to talk to people, never how programs load.
 fn is_basic(name: &str) -> bool {
     const BASIC: [&str; 12] = [
-        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM",
-        "SSL_CERT_FILE", "SSL_CERT_DIR",
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "TERM",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
     ];
     BASIC.contains(&name) || name.starts_with("LC_") || name.starts_with("XDG_")
 }
@@ -266,12 +316,25 @@ fn is_basic(name: &str) -> bool {
 /// Refuses names that are no names, that change how programs load, and the host's own marks.
 pub(crate) fn check_environment_name(name: &str) -> Result<(), String> {
     const LOADING: [&str; 14] = [
-        "PATH", "NODE_OPTIONS", "NODE_PATH", "BASH_ENV", "ENV", "IFS", "SHELLOPTS", "PYTHONPATH",
-        "PYTHONSTARTUP", "PERL5OPT", "PERL5LIB", "RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS",
+        "PATH",
+        "NODE_OPTIONS",
+        "NODE_PATH",
+        "BASH_ENV",
+        "ENV",
+        "IFS",
+        "SHELLOPTS",
+        "PYTHONPATH",
+        "PYTHONSTARTUP",
+        "PERL5OPT",
+        "PERL5LIB",
+        "RUBYOPT",
+        "RUBYLIB",
+        "JAVA_TOOL_OPTIONS",
     ];
     let mut bytes = name.bytes();
-    let starts_well =
-        bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    let starts_well = bytes
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     let goes_on_well = bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !starts_well || !goes_on_well || name.len() > 128 {
         return Err("is no name of an environment variable".to_owned());

@@ -134,7 +134,9 @@ struct Live {
 
 impl std::fmt::Debug for GuestSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GuestSession").field("live", &self.live.is_some()).finish_non_exhaustive()
+        f.debug_struct("GuestSession")
+            .field("live", &self.live.is_some())
+            .finish_non_exhaustive()
     }
 }
 
@@ -160,12 +162,22 @@ impl GuestSession {
             .call_open(&mut store, config)
             .map_err(|e| call_error(&store, &e, call_time_max))?;
         let session = opened.map_err(gave_up)?;
-        Ok(Self { live: Some(Live { store, driver, session }), call_time_max, slow: false })
+        Ok(Self {
+            live: Some(Live {
+                store,
+                driver,
+                session,
+            }),
+            call_time_max,
+            slow: false,
+        })
     }
 
     /// Hands inputs to the guest and takes its actions.
     pub(crate) fn handle(&mut self, inputs: &[Input]) -> Result<Vec<Action>, GuestError> {
-        let Some(live) = self.live.as_mut() else { return Err(GuestError::Discarded) };
+        let Some(live) = self.live.as_mut() else {
+            return Err(GuestError::Discarded);
+        };
         let begun = Instant::now();
         arm(&mut live.store, self.call_time_max);
         let result = live
@@ -196,8 +208,11 @@ pub(crate) fn describe(
     engine: &DriverEngine,
     pre: &DriverPre<GuestState>,
 ) -> Result<DriverInfo, GuestError> {
-    let mut store =
-        new_store(engine, limits::GUEST_MEMORY_BYTES_MAX, GuestLog::for_describe());
+    let mut store = new_store(
+        engine,
+        limits::GUEST_MEMORY_BYTES_MAX,
+        GuestLog::for_describe(),
+    );
     arm(&mut store, limits::DESCRIBE_TIME_MAX);
     let driver = pre
         .instantiate(&mut store)
@@ -210,7 +225,11 @@ pub(crate) fn describe(
 }
 
 fn new_store(engine: &DriverEngine, bytes_max: usize, log: GuestLog) -> Store<GuestState> {
-    let meter = Meter { bytes_max, bytes: 0, memory_refused: false };
+    let meter = Meter {
+        bytes_max,
+        bytes: 0,
+        memory_refused: false,
+    };
     let mut store = Store::new(engine.engine(), GuestState { log, meter });
     store.limiter(|state| &mut state.meter);
     store.set_hostcall_fuel(limits::GUEST_RESULT_BYTES_MAX);
@@ -242,7 +261,9 @@ fn call_error(store: &Store<GuestState>, error: &wasmtime::Error, limit: Duratio
         return GuestError::Timeout { limit };
     }
     if state.meter.memory_refused {
-        return GuestError::OutOfMemory { bytes_max: state.meter.bytes_max };
+        return GuestError::OutOfMemory {
+            bytes_max: state.meter.bytes_max,
+        };
     }
     let root = error.root_cause().to_string();
     // wasmtime has no public type for it; its words are held by a test.

@@ -17,12 +17,22 @@ pub(crate) struct GuestLog {
 impl GuestLog {
     /// A log for one session. `context` names driver and session.
     pub(crate) fn new(context: String, scrub: Scrub) -> Self {
-        Self { context, scrub: Some(scrub), rate: Rate::default(), last_error: None }
+        Self {
+            context,
+            scrub: Some(scrub),
+            rate: Rate::default(),
+            last_error: None,
+        }
     }
 
     /// A log for the trial at load, when there are no secrets yet.
     pub(crate) fn for_describe() -> Self {
-        Self { context: "describe".to_owned(), scrub: None, rate: Rate::default(), last_error: None }
+        Self {
+            context: "describe".to_owned(),
+            scrub: None,
+            rate: Rate::default(),
+            last_error: None,
+        }
     }
 
     pub(crate) fn write(&mut self, level: LogLevel, message: &str) {
@@ -108,7 +118,13 @@ mod tests {
         let in_second: Vec<_> = (0..max + 5).map(|_| rate.admit(begun)).collect();
         let taken = in_second.iter().filter(|a| **a == Admission::Taken).count();
         assert_eq!(taken, usize::try_from(max).unwrap());
-        assert_eq!(in_second.iter().filter(|a| **a == Admission::FirstDropped).count(), 1);
+        assert_eq!(
+            in_second
+                .iter()
+                .filter(|a| **a == Admission::FirstDropped)
+                .count(),
+            1
+        );
         assert_eq!(rate.admit(begun + Duration::from_secs(1)), Admission::Taken);
     }
 }

@@ -15,8 +15,10 @@ const VERSION_SECTION: &str = "orchestration-adapter:api-version";
 const ADAPTER: &str = "weft:orchestration-adapter/adapter";
 
 /// Interfaces a driver may import, without their version.
-const IMPORTS_ALLOWED: [&str; 2] =
-    ["weft:orchestration-adapter/types", "weft:orchestration-adapter/log"];
+const IMPORTS_ALLOWED: [&str; 2] = [
+    "weft:orchestration-adapter/types",
+    "weft:orchestration-adapter/log",
+];
 
 /// What the bytes say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +32,9 @@ pub(crate) struct Inspection {
 /// Checks size, form, imports and version.
 pub(crate) fn inspect(bytes: &[u8]) -> Result<Inspection, LoadError> {
     if bytes.len() as u64 > limits::COMPONENT_BYTES_MAX {
-        return Err(LoadError::TooLarge { bytes: bytes.len() as u64 });
+        return Err(LoadError::TooLarge {
+            bytes: bytes.len() as u64,
+        });
     }
     check_header(bytes)?;
     let outline = outline(bytes)?;
@@ -41,16 +45,32 @@ pub(crate) fn inspect(bytes: &[u8]) -> Result<Inspection, LoadError> {
         .filter(|name| !IMPORTS_ALLOWED.contains(&without_version(name)))
         .collect();
     if !extra.is_empty() {
-        return Err(LoadError::ExtraImports { names: extra.join(", ") });
+        return Err(LoadError::ExtraImports {
+            names: extra.join(", "),
+        });
     }
-    let Some(export) = outline.exports.iter().find(|name| without_version(name) == ADAPTER) else {
-        return Err(LoadError::WrongWorld(format!("it does not export `{ADAPTER}`")));
+    let Some(export) = outline
+        .exports
+        .iter()
+        .find(|name| without_version(name) == ADAPTER)
+    else {
+        return Err(LoadError::WrongWorld(format!(
+            "it does not export `{ADAPTER}`"
+        )));
     };
     let exported = export.split_once('@').map_or("", |(_, version)| version);
-    for version in outline.version_section.iter().map(String::as_str).chain([exported]) {
+    for version in outline
+        .version_section
+        .iter()
+        .map(String::as_str)
+        .chain([exported])
+    {
         check_version(version)?;
     }
-    Ok(Inspection { imports: outline.imports, version: exported.to_owned() })
+    Ok(Inspection {
+        imports: outline.imports,
+        version: exported.to_owned(),
+    })
 }
 
 fn check_header(bytes: &[u8]) -> Result<(), LoadError> {
@@ -60,7 +80,9 @@ fn check_header(bytes: &[u8]) -> Result<(), LoadError> {
         return Err(LoadError::NotWasm);
     }
     if bytes.len() < 8 {
-        return Err(LoadError::Truncated { offset: bytes.len() as u64 });
+        return Err(LoadError::Truncated {
+            offset: bytes.len() as u64,
+        });
     }
     Ok(())
 }
@@ -78,7 +100,10 @@ fn outline(bytes: &[u8]) -> Result<Outline, LoadError> {
     let mut depth = 0_u32;
     for payload in Parser::new(0).parse_all(bytes) {
         match payload.map_err(|e| read_error(&e, bytes))? {
-            Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => {
+            Payload::Version {
+                encoding: Encoding::Module,
+                ..
+            } if depth == 0 => {
                 return Err(LoadError::CoreModule);
             }
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
@@ -96,11 +121,16 @@ fn outline(bytes: &[u8]) -> Result<Outline, LoadError> {
                 }
             }
             Payload::CustomSection(section) if section.name() == VERSION_SECTION => {
-                let text = String::from_utf8_lossy(section.data().get(..32).unwrap_or(section.data()));
-                outline.version_section.get_or_insert_with(|| text.into_owned());
+                let text =
+                    String::from_utf8_lossy(section.data().get(..32).unwrap_or(section.data()));
+                outline
+                    .version_section
+                    .get_or_insert_with(|| text.into_owned());
             }
             Payload::UnknownSection { id, .. } => {
-                return Err(LoadError::Malformed(format!("it has a section of the unknown kind {id}")));
+                return Err(LoadError::Malformed(format!(
+                    "it has a section of the unknown kind {id}"
+                )));
             }
             _ => {}
         }
@@ -111,7 +141,9 @@ fn outline(bytes: &[u8]) -> Result<Outline, LoadError> {
 fn read_error(error: &wasmparser::BinaryReaderError, bytes: &[u8]) -> LoadError {
     // The reader has no kind for it; its words are held by a test.
     if error.message().contains("unexpected end") {
-        return LoadError::Truncated { offset: bytes.len() as u64 };
+        return LoadError::Truncated {
+            offset: bytes.len() as u64,
+        };
     }
     LoadError::Malformed(error.to_string())
 }
@@ -127,11 +159,15 @@ fn check_version(found: &str) -> Result<(), LoadError> {
         return Err(LoadError::BadVersion(crate::text::one_line(found, 32)));
     };
     match theirs.cmp(&ours) {
-        std::cmp::Ordering::Greater => Err(LoadError::NewerInterface { found: found.to_owned() }),
+        std::cmp::Ordering::Greater => Err(LoadError::NewerInterface {
+            found: found.to_owned(),
+        }),
         std::cmp::Ordering::Equal => Ok(()),
         // Same track: 0.1.x hosts keep serving older 0.1 drivers.
         std::cmp::Ordering::Less if (theirs[0], theirs[1]) == (ours[0], ours[1]) => Ok(()),
-        std::cmp::Ordering::Less => Err(LoadError::OlderInterface { found: found.to_owned() }),
+        std::cmp::Ordering::Less => Err(LoadError::OlderInterface {
+            found: found.to_owned(),
+        }),
     }
 }
 

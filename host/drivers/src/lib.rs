@@ -8,6 +8,7 @@
 mod bindings;
 pub mod catalogue;
 pub mod component;
+pub mod direct;
 pub mod engine;
 mod files;
 pub mod grants;

@@ -87,7 +87,9 @@ pub enum LoadError {
         names: String,
     },
     /// The compiler refused it.
-    #[error("the component does not compile: {0}. Build it again with the tool versions of this host.")]
+    #[error(
+        "the component does not compile: {0}. Build it again with the tool versions of this host."
+    )]
     Compile(String),
     /// Compilation took too long.
     #[error(
@@ -105,7 +107,9 @@ pub enum LoadError {
     )]
     DescribeTimeout,
     /// `describe` says something a host cannot use.
-    #[error("the driver describes itself wrongly: `{field}` {reason}. Report it to the driver's author.")]
+    #[error(
+        "the driver describes itself wrongly: `{field}` {reason}. Report it to the driver's author."
+    )]
     BadManifest {
         /// Which field.
         field: String,

@@ -114,7 +114,10 @@ impl Manifest {
         let settings_schema: Value = serde_json::from_str(&info.settings_schema_json)
             .map_err(|e| bad("settings-schema-json", format!("is not JSON: {e}")))?;
         if settings_schema.get("type").and_then(Value::as_str) != Some("object") {
-            return Err(bad("settings-schema-json", "must have the root type `object`"));
+            return Err(bad(
+                "settings-schema-json",
+                "must have the root type `object`",
+            ));
         }
         if !is_word(&info.kind) {
             return Err(bad("kind", "must be a word of letters, digits and `-`"));
@@ -127,10 +130,16 @@ impl Manifest {
         }
         let capabilities = Capabilities::read(&info.capabilities);
         if capabilities.runtime_modes.is_empty() {
-            return Err(bad("capabilities.runtime-modes", "names no mode this host knows"));
+            return Err(bad(
+                "capabilities.runtime-modes",
+                "names no mode this host knows",
+            ));
         }
         if capabilities.interaction_modes.is_empty() {
-            return Err(bad("capabilities.interaction-modes", "names no mode this host knows"));
+            return Err(bad(
+                "capabilities.interaction-modes",
+                "names no mode this host knows",
+            ));
         }
         Ok(Self {
             kind: DriverKind::new(info.kind),
@@ -241,14 +250,19 @@ impl Capabilities {
 
 /// The known modes among `words`, most careful first.
 pub(crate) fn runtime_modes(words: &[String]) -> Vec<RuntimeMode> {
-    let modes: BTreeSet<_> = words.iter().filter_map(|word| RuntimeMode::from_word(word)).collect();
+    let modes: BTreeSet<_> = words
+        .iter()
+        .filter_map(|word| RuntimeMode::from_word(word))
+        .collect();
     modes.into_iter().collect()
 }
 
 /// The known modes among `words`, most careful first.
 pub(crate) fn interaction_modes(words: &[String]) -> Vec<InteractionMode> {
-    let modes: BTreeSet<_> =
-        words.iter().filter_map(|word| InteractionMode::from_word(word)).collect();
+    let modes: BTreeSet<_> = words
+        .iter()
+        .filter_map(|word| InteractionMode::from_word(word))
+        .collect();
     modes.into_iter().collect()
 }
 
@@ -257,18 +271,31 @@ fn check_templates(templates: Vec<wit::SpawnTemplate>) -> Result<Vec<SpawnTempla
     templates
         .into_iter()
         .map(|template| {
-            let field = format!("spawn-templates.{}", crate::text::one_line(&template.name, 64));
+            let field = format!(
+                "spawn-templates.{}",
+                crate::text::one_line(&template.name, 64)
+            );
             if !is_word(&template.name) || !is_word(&template.program) {
-                return Err(bad(field, "needs a name and a program made of letters, digits and `-`"));
+                return Err(bad(
+                    field,
+                    "needs a name and a program made of letters, digits and `-`",
+                ));
             }
             if !names.insert(template.name.clone()) {
                 return Err(bad(field, "stands twice"));
             }
-            let fixed = template.arguments.split_last().map_or(&[][..], |(_, rest)| rest);
+            let fixed = template
+                .arguments
+                .split_last()
+                .map_or(&[][..], |(_, rest)| rest);
             if fixed.iter().any(|word| word == REST) {
                 return Err(bad(field, "may hold `{...}` as the last word only"));
             }
-            if template.arguments.iter().any(|word| word.contains(['\0', '\n', '\r'])) {
+            if template
+                .arguments
+                .iter()
+                .any(|word| word.contains(['\0', '\n', '\r']))
+            {
                 return Err(bad(field, "may not hold NUL or line ends"));
             }
             Ok(SpawnTemplate {
@@ -314,17 +341,29 @@ fn check_sizes(info: &wit::DriverInfo) -> Result<(), LoadError> {
         ("environment", info.environment.len()),
         ("tested-versions", info.tested_versions.len()),
         ("runtime-modes", info.capabilities.runtime_modes.len()),
-        ("interaction-modes", info.capabilities.interaction_modes.len()),
+        (
+            "interaction-modes",
+            info.capabilities.interaction_modes.len(),
+        ),
     ];
     for (field, len) in lists {
         if len > limits::MANIFEST_LIST_MAX {
-            return Err(bad(field, format!("has more than {} entries", limits::MANIFEST_LIST_MAX)));
+            return Err(bad(
+                field,
+                format!("has more than {} entries", limits::MANIFEST_LIST_MAX),
+            ));
         }
     }
     let words = info.spawn_templates.iter().flat_map(|template| {
-        template.arguments.iter().chain([&template.name, &template.program, &template.purpose])
+        template
+            .arguments
+            .iter()
+            .chain([&template.name, &template.program, &template.purpose])
     });
-    let needs = info.environment.iter().flat_map(|need| [&need.name, &need.source, &need.purpose]);
+    let needs = info
+        .environment
+        .iter()
+        .flat_map(|need| [&need.name, &need.source, &need.purpose]);
     let texts = [
         &info.kind,
         &info.display_name,
@@ -332,12 +371,22 @@ fn check_sizes(info: &wit::DriverInfo) -> Result<(), LoadError> {
         &info.interface_version,
         &info.settings_schema_json,
     ];
-    let all = texts.into_iter().chain(words).chain(needs).chain(&info.features);
-    for text in all.chain(&info.tested_versions).chain(&info.minimum_version) {
+    let all = texts
+        .into_iter()
+        .chain(words)
+        .chain(needs)
+        .chain(&info.features);
+    for text in all
+        .chain(&info.tested_versions)
+        .chain(&info.minimum_version)
+    {
         if text.len() > limits::MANIFEST_TEXT_BYTES_MAX {
             return Err(bad(
                 "describe",
-                format!("returns a text of more than {} bytes", limits::MANIFEST_TEXT_BYTES_MAX),
+                format!(
+                    "returns a text of more than {} bytes",
+                    limits::MANIFEST_TEXT_BYTES_MAX
+                ),
             ));
         }
     }
@@ -347,9 +396,14 @@ fn check_sizes(info: &wit::DriverInfo) -> Result<(), LoadError> {
 fn is_word(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 64
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 fn bad(field: impl Into<String>, reason: impl Into<String>) -> LoadError {
-    LoadError::BadManifest { field: field.into(), reason: reason.into() }
+    LoadError::BadManifest {
+        field: field.into(),
+        reason: reason.into(),
+    }
 }

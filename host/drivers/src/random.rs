@@ -3,7 +3,7 @@
 /// The system gives no random bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the operating system gives no random numbers")]
-pub struct NoRandomness;
+pub(crate) struct NoRandomness;
 
 /// 128 random bits.
 pub(crate) fn bits() -> Result<u128, NoRandomness> {

@@ -22,7 +22,10 @@ pub enum SecretError {
         name: String,
     },
     /// Longer than any credential.
-    #[error("the secret `{name}` has more than {} characters.", limits::SECRET_CHARS_MAX)]
+    #[error(
+        "the secret `{name}` has more than {} characters.",
+        limits::SECRET_CHARS_MAX
+    )]
     TooLong {
         /// Its name.
         name: String,
@@ -60,9 +63,13 @@ impl NamedSecret {
         let name = name.into();
         let is_word = !name.is_empty()
             && name.len() <= 128
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !is_word {
-            return Err(SecretError::Name { name: crate::text::one_line(&name, 128) });
+            return Err(SecretError::Name {
+                name: crate::text::one_line(&name, 128),
+            });
         }
         check_value(&name, value.expose())?;
         Ok(Self { name, value })
@@ -81,7 +88,10 @@ impl NamedSecret {
 
 fn check_value(name: &str, value: &str) -> Result<(), SecretError> {
     let name = || name.to_owned();
-    if value.chars().any(|c| !(' '..='~').contains(&c) || c == '"' || c == '\\') {
+    if value
+        .chars()
+        .any(|c| !(' '..='~').contains(&c) || c == '"' || c == '\\')
+    {
         return Err(SecretError::Character { name: name() });
     }
     if value.len() < limits::SECRET_CHARS_MIN {
@@ -116,7 +126,9 @@ struct Held {
 
 impl std::fmt::Debug for SessionSecrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SessionSecrets").field("held", &self.held().len()).finish()
+        f.debug_struct("SessionSecrets")
+            .field("held", &self.held().len())
+            .finish()
     }
 }
 
@@ -127,7 +139,10 @@ impl SessionSecrets {
         let placeholder = format!("weft-secret-{:032x}", random::bits()?);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         let mut all = held.to_vec();
-        all.push(Held { placeholder: placeholder.clone(), value: value.clone() });
+        all.push(Held {
+            placeholder: placeholder.clone(),
+            value: value.clone(),
+        });
         // Longest first: a secret that holds another one is replaced as a whole.
         all.sort_by_key(|entry| std::cmp::Reverse(entry.value.expose().len()));
         *held = all.into();
@@ -163,7 +178,9 @@ impl SessionSecrets {
             let value = entry.value.expose();
             let half = (1..value.len()).rev().find(|length| {
                 // A secret is ASCII: every index is a character boundary.
-                value.get(..*length).is_some_and(|start| out.ends_with(start))
+                value
+                    .get(..*length)
+                    .is_some_and(|start| out.ends_with(start))
             });
             if let Some(length) = half {
                 out.truncate(out.len() - length);
@@ -174,7 +191,9 @@ impl SessionSecrets {
 
     /// Whether any placeholder stands in the text.
     pub(crate) fn names_one(&self, text: &str) -> bool {
-        self.held().iter().any(|entry| text.contains(&entry.placeholder))
+        self.held()
+            .iter()
+            .any(|entry| text.contains(&entry.placeholder))
     }
 
     fn held(&self) -> Arc<[Held]> {
@@ -191,10 +210,15 @@ mod tests {
     #[test]
     fn a_secret_that_could_not_be_scrubbed_is_refused() {
         let bad = |name: &str, value: &str| {
-            NamedSecret::new(name, Secret::new(value)).map(|_| ()).unwrap_err()
+            NamedSecret::new(name, Secret::new(value))
+                .map(|_| ())
+                .unwrap_err()
         };
         let named = || "KEY".to_owned();
-        assert_eq!(bad("KEY", "fifteen-letters"), SecretError::TooShort { name: named() });
+        assert_eq!(
+            bad("KEY", "fifteen-letters"),
+            SecretError::TooShort { name: named() }
+        );
         for value in [
             "with \" a quote in it",
             "with \\ a backslash",
@@ -203,11 +227,20 @@ mod tests {
             "with \u{7f} a delete in it",
             "with ü, outside ASCII",
         ] {
-            assert_eq!(bad("KEY", value), SecretError::Character { name: named() }, "{value:?}");
+            assert_eq!(
+                bad("KEY", value),
+                SecretError::Character { name: named() },
+                "{value:?}"
+            );
         }
         let long = "x".repeat(limits::SECRET_CHARS_MAX + 1);
         assert_eq!(bad("KEY", &long), SecretError::TooLong { name: named() });
-        assert_eq!(bad("", TOKEN), SecretError::Name { name: String::new() });
+        assert_eq!(
+            bad("", TOKEN),
+            SecretError::Name {
+                name: String::new()
+            }
+        );
         assert!(NamedSecret::new("KEY", Secret::new("sixteen-letters!")).is_ok());
     }
 
@@ -225,7 +258,11 @@ mod tests {
 
     #[test]
     fn placeholders_differ_from_session_to_session() {
-        let hold = || SessionSecrets::default().hold("token", &Secret::new(TOKEN)).unwrap();
+        let hold = || {
+            SessionSecrets::default()
+                .hold("token", &Secret::new(TOKEN))
+                .unwrap()
+        };
         assert_ne!(hold(), hold());
     }
 
@@ -233,8 +270,13 @@ mod tests {
     fn a_secret_inside_a_longer_one_does_not_leave_the_rest_standing() {
         let secrets = SessionSecrets::default();
         let inner = secrets.hold("inner", &Secret::new(TOKEN)).unwrap();
-        let outer = secrets.hold("outer", &Secret::new(format!("{TOKEN}-and-more"))).unwrap();
-        assert_eq!(secrets.scrub(&format!("{TOKEN}-and-more {TOKEN}")), format!("{outer} {inner}"));
+        let outer = secrets
+            .hold("outer", &Secret::new(format!("{TOKEN}-and-more")))
+            .unwrap();
+        assert_eq!(
+            secrets.scrub(&format!("{TOKEN}-and-more {TOKEN}")),
+            format!("{outer} {inner}")
+        );
     }
 
     #[test]

@@ -24,7 +24,11 @@ pub(crate) fn one_line(text: &str, bytes_max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(bytes_max));
     let mut cut = false;
     for character in text.trim().chars() {
-        let shown = if steers_terminals(character) { ' ' } else { character };
+        let shown = if steers_terminals(character) {
+            ' '
+        } else {
+            character
+        };
         if line.len() + shown.len_utf8() > bytes_max.saturating_sub('…'.len_utf8()) {
             cut = true;
             break;
@@ -50,9 +54,13 @@ mod tests {
 
     #[test]
     fn a_prefix_never_splits_a_character() {
-        for (text, max, expected) in
-            [("abc", 2, "ab"), ("aé", 2, "a"), ("é", 1, ""), ("é", 2, "é"), ("", 0, "")]
-        {
+        for (text, max, expected) in [
+            ("abc", 2, "ab"),
+            ("aé", 2, "a"),
+            ("é", 1, ""),
+            ("é", 2, "é"),
+            ("", 0, ""),
+        ] {
             assert_eq!(prefix(text, max), expected, "{text} {max}");
         }
     }

@@ -1,12 +1,10 @@
 //! From the interface's records to the host's words, with every text measured on the way.
 
-use domain::item::{ItemHead, ItemKind, ItemStatus};
+use domain::item::{ItemHead, ItemStatus};
 use domain::modes::Modes;
 use domain::provider::{ModelInfo, ModelOptionInfo, ModelSelection, OptionValue};
 use domain::provider_event::{Failure, FailureClass, TurnOutcome, Usage};
-use domain::request::{
-    Approval, Choice, ChoiceOption, Prompt, Question, QuestionOption, Reply,
-};
+use domain::request::{Approval, Choice, ChoiceOption, Prompt, Question, QuestionOption, Reply};
 
 use super::v0_1::types as wit;
 use crate::limits;
@@ -24,9 +22,17 @@ const LIST_MAX: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unfit {
     #[error("`{field}` has {size} bytes, the most is {max}")]
-    Text { field: &'static str, size: usize, max: usize },
+    Text {
+        field: &'static str,
+        size: usize,
+        max: usize,
+    },
     #[error("`{field}` has {size} entries, the most is {max}")]
-    List { field: &'static str, size: usize, max: usize },
+    List {
+        field: &'static str,
+        size: usize,
+        max: usize,
+    },
     #[error("`{field}` is not a JSON object")]
     Json { field: &'static str },
 }
@@ -74,7 +80,11 @@ impl Measure {
 
     pub(crate) fn list<T>(self, field: &'static str, list: Vec<T>) -> Result<Vec<T>, Unfit> {
         if list.len() > LIST_MAX {
-            return Err(Unfit::List { field, size: list.len(), max: LIST_MAX });
+            return Err(Unfit::List {
+                field,
+                size: list.len(),
+                max: LIST_MAX,
+            });
         }
         Ok(list)
     }
@@ -203,7 +213,11 @@ const TITLE_BYTES_MAX: usize = 1_024;
 
 fn bounded(field: &'static str, text: String, max: usize) -> Result<String, Unfit> {
     if text.len() > max {
-        return Err(Unfit::Text { field, size: text.len(), max });
+        return Err(Unfit::Text {
+            field,
+            size: text.len(),
+            max,
+        });
     }
     Ok(text)
 }
@@ -213,7 +227,9 @@ pub(crate) fn failure(failure: wit::Failure) -> Failure {
     Failure {
         class: FailureClass::from_word(&failure.class),
         message: crate::text::cut(failure.message, FAILURE_MESSAGE_BYTES_MAX),
-        code: failure.code.map(|code| crate::text::cut(code, FAILURE_CODE_BYTES_MAX)),
+        code: failure
+            .code
+            .map(|code| crate::text::cut(code, FAILURE_CODE_BYTES_MAX)),
         retryable: failure.retryable,
     }
 }
@@ -246,7 +262,6 @@ pub(crate) fn usage(usage: &wit::Usage) -> Usage {
         context_tokens_max: usage.context_tokens_max,
     }
 }
-
 
 pub(crate) fn item_status(status: wit::ItemStatus) -> ItemStatus {
     match status {

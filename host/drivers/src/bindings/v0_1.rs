@@ -13,5 +13,4 @@ wasmtime::component::bindgen!({
     additional_derives: [PartialEq, Clone, serde::Serialize, serde::Deserialize],
 });
 
-pub(crate) use exports::weft::orchestration_adapter::adapter;
 pub(crate) use weft::orchestration_adapter::{log, types};

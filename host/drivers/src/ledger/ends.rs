@@ -5,9 +5,7 @@ use domain::provider_event::{Failure, FailureClass, ProviderEvent, TurnOutcome};
 use threads::ports::ProviderWork;
 use tokio::time::Instant;
 
-use super::{
-    Effects, Ledger, OpenRequest, Owed, Phase, TurnPhase, steer_too_late, turn_ended,
-};
+use super::{Effects, Ledger, OpenRequest, Owed, Phase, TurnPhase, steer_too_late, turn_ended};
 use crate::bindings::convert::host_failure;
 use crate::limits;
 
@@ -33,13 +31,17 @@ impl Ledger {
         native_point: Option<String>,
         effects: &mut Effects,
     ) {
-        let Some(turn) = self.turns.remove(run_id) else { return };
+        let Some(turn) = self.turns.remove(run_id) else {
+            return;
+        };
         self.turns_over.insert(run_id.clone());
         if let Some(thread) = self.threads.get_mut(&turn.thread) {
             thread.live = None;
         }
         for (message_id, _) in turn.steers {
-            effects.reports.push(steer_too_late(run_id.clone(), message_id));
+            effects
+                .reports
+                .push(steer_too_late(run_id.clone(), message_id));
         }
         let owed: Vec<String> = self
             .effects
@@ -52,12 +54,19 @@ impl Ledger {
             .collect();
         for id in owed {
             if let Some(Owed::Steer(_, message_id)) = self.effects.remove(&id) {
-                effects.reports.push(steer_too_late(run_id.clone(), message_id));
+                effects
+                    .reports
+                    .push(steer_too_late(run_id.clone(), message_id));
             }
         }
-        self.close_requests("turn-ended", effects, |open| open.run.as_ref() == Some(run_id));
-        self.items.retain(|_, item| item.run.as_ref() != Some(run_id));
-        self.identity.credentials.turn_over(&turn.thread, &self.identity.session);
+        self.close_requests("turn-ended", effects, |open| {
+            open.run.as_ref() == Some(run_id)
+        });
+        self.items
+            .retain(|_, item| item.run.as_ref() != Some(run_id));
+        self.identity
+            .credentials
+            .turn_over(&turn.thread, &self.identity.session);
         effects.reports.push(ProviderEvent::TurnEnded {
             run_id: run_id.clone(),
             outcome,
@@ -96,7 +105,10 @@ impl Ledger {
         let mut effects = Effects::default();
         let live: Vec<RunId> = self.turns.keys().cloned().collect();
         for run_id in live {
-            let asked = self.turns.get(&run_id).is_some_and(|turn| turn.interrupted.is_some());
+            let asked = self
+                .turns
+                .get(&run_id)
+                .is_some_and(|turn| turn.interrupted.is_some());
             let outcome = match how {
                 Broken::Failed(failure) if !asked => TurnOutcome::Failed(failure.clone()),
                 Broken::Failed(_) | Broken::Stopped => TurnOutcome::Interrupted,
@@ -110,7 +122,9 @@ impl Ledger {
         let threads: Vec<_> = self.threads.keys().cloned().collect();
         for thread_id in threads {
             self.end_queue(&thread_id, &outcome, &mut effects);
-            self.identity.credentials.revoke(&thread_id, &self.identity.session);
+            self.identity
+                .credentials
+                .revoke(&thread_id, &self.identity.session);
             self.threads.remove(&thread_id);
             self.threads_over.insert(thread_id);
         }
@@ -130,7 +144,9 @@ impl Ledger {
                     Broken::Stopped => TurnOutcome::Interrupted,
                 },
             )],
-            ProviderWork::Steer { run_id, message_id, .. } => {
+            ProviderWork::Steer {
+                run_id, message_id, ..
+            } => {
                 vec![steer_too_late(run_id, message_id)]
             }
             ProviderWork::Interrupt { .. }
@@ -151,7 +167,10 @@ impl Ledger {
 
     /// What took too long by now.
     pub(crate) fn overdue(&self, now: Instant) -> Option<Overdue> {
-        let (_, wait) = self.waits().filter(|(deadline, _)| *deadline <= now).min_by_key(|w| w.0)?;
+        let (_, wait) = self
+            .waits()
+            .filter(|(deadline, _)| *deadline <= now)
+            .min_by_key(|w| w.0)?;
         let failure = match wait {
             Wait::Silence => host_failure(
                 FailureClass::TransportError,
@@ -184,10 +203,13 @@ impl Ledger {
     }
 
     fn waits(&self) -> impl Iterator<Item = (Instant, Wait)> {
-        let opening = self.threads.values().filter_map(|thread| match thread.phase {
-            Phase::Opening { since } => Some(since),
-            Phase::Open | Phase::Broken => None,
-        });
+        let opening = self
+            .threads
+            .values()
+            .filter_map(|thread| match thread.phase {
+                Phase::Opening { since } => Some(since),
+                Phase::Open | Phase::Broken => None,
+            });
         let starting = self.turns.values().filter_map(|turn| match turn.phase {
             TurnPhase::Submitted { since } => Some(since),
             TurnPhase::Started => None,
@@ -195,7 +217,10 @@ impl Ledger {
         let last_sign = self.last_sign;
         let starts = opening.chain(starting).flat_map(move |since| {
             [
-                (since.max(last_sign) + limits::START_SILENCE_MAX, Wait::Silence),
+                (
+                    since.max(last_sign) + limits::START_SILENCE_MAX,
+                    Wait::Silence,
+                ),
                 (since + limits::START_TIME_MAX, Wait::Start),
             ]
         });

@@ -77,9 +77,15 @@ impl Ledger {
         turn: Option<&str>,
         event: &'static str,
     ) -> Result<Known<(ThreadId, Option<RunId>)>, Violation> {
-        let Known::Here(thread) = self.thread(thread, event)? else { return Ok(Known::Over) };
-        let Some(turn) = turn else { return Ok(Known::Here((thread, None))) };
-        let Known::Here(run) = self.turn(turn, event)? else { return Ok(Known::Over) };
+        let Known::Here(thread) = self.thread(thread, event)? else {
+            return Ok(Known::Over);
+        };
+        let Some(turn) = turn else {
+            return Ok(Known::Here((thread, None)));
+        };
+        let Known::Here(run) = self.turn(turn, event)? else {
+            return Ok(Known::Over);
+        };
         match self.turns.get(&run) {
             Some(live) if live.thread == thread => Ok(Known::Here((thread, Some(run)))),
             _ => Err(Violation::ForeignTurn { event }),
@@ -99,18 +105,26 @@ impl Ledger {
         let native_thread_id =
             measure.id("thread-ready.native-thread-id", ready.native_thread_id)?;
         let model = measure.optional_id("thread-ready.model", ready.model)?;
-        if ready.capabilities.is_some_and(|capabilities| capabilities.threads == "one") {
+        if ready
+            .capabilities
+            .is_some_and(|capabilities| capabilities.threads == "one")
+        {
             self.held = ThreadsHeld::One;
         }
         if let Some(thread) = self.threads.get_mut(&thread_id) {
             thread.phase = Phase::Open;
             thread.native_id = Some(native_thread_id.clone());
         }
-        self.effects.retain(|_, owed| !matches!(owed, Owed::Open(id) if *id == thread_id));
+        self.effects
+            .retain(|_, owed| !matches!(owed, Owed::Open(id) if *id == thread_id));
         effects.reports.push(ProviderEvent::ThreadReady {
             thread_id: thread_id.clone(),
             native_thread_id,
-            resume: if ready.resumable { Resume::Possible } else { Resume::Impossible },
+            resume: if ready.resumable {
+                Resume::Possible
+            } else {
+                Resume::Impossible
+            },
             model,
         });
         self.pump(&thread_id, now, effects);
@@ -129,19 +143,26 @@ impl Ledger {
         let Known::Here(run_id) = self.turn(&started.turn_id, "turn-started")? else {
             return Ok(());
         };
-        let Some(turn) = self.turns.get_mut(&run_id) else { return Ok(()) };
+        let Some(turn) = self.turns.get_mut(&run_id) else {
+            return Ok(());
+        };
         if turn.phase == TurnPhase::Started {
-            return Err(Violation::NotNow { event: "turn-started", why: "the turn runs already" });
+            return Err(Violation::NotNow {
+                event: "turn-started",
+                why: "the turn runs already",
+            });
         }
         turn.phase = TurnPhase::Started;
         let steers = std::mem::take(&mut turn.steers);
         let interrupt = turn.interrupted.as_ref().map(|asked| asked.reason.clone());
-        self.effects.retain(|_, owed| !matches!(owed, Owed::Start(id) if *id == run_id));
-        effects
-            .reports
-            .push(ProviderEvent::TurnStarted { run_id: run_id.clone(), native_turn_id });
+        self.effects
+            .retain(|_, owed| !matches!(owed, Owed::Start(id) if *id == run_id));
+        effects.reports.push(ProviderEvent::TurnStarted {
+            run_id: run_id.clone(),
+            native_turn_id,
+        });
         for (message_id, text) in steers {
-            self.send_steer(run_id.clone(), message_id, text, effects);
+            self.send_steer(&run_id, message_id, text, effects);
         }
         if let Some(reason) = interrupt {
             self.send_interrupt(&run_id, reason, effects);
@@ -155,15 +176,29 @@ impl Ledger {
         now: Instant,
         effects: &mut Effects,
     ) -> Result<(), Violation> {
-        let native_point =
-            self.identity.measure.optional_id("turn-ended.native-point", ended.native_point)?;
-        let Known::Here(run_id) = self.turn(&ended.turn_id, "turn-ended")? else { return Ok(()) };
-        let Some(turn) = self.turns.get(&run_id) else { return Ok(()) };
+        let native_point = self
+            .identity
+            .measure
+            .optional_id("turn-ended.native-point", ended.native_point)?;
+        let Known::Here(run_id) = self.turn(&ended.turn_id, "turn-ended")? else {
+            return Ok(());
+        };
+        let Some(turn) = self.turns.get(&run_id) else {
+            return Ok(());
+        };
         if turn.phase != TurnPhase::Started {
-            return Err(Violation::NotNow { event: "turn-ended", why: "the turn has not started" });
+            return Err(Violation::NotNow {
+                event: "turn-ended",
+                why: "the turn has not started",
+            });
         }
         let thread_id = turn.thread.clone();
-        self.end_turn(&run_id, convert::outcome(ended.outcome), native_point, effects);
+        self.end_turn(
+            &run_id,
+            convert::outcome(ended.outcome),
+            native_point,
+            effects,
+        );
         if let Some(thread) = self.threads.get_mut(&thread_id) {
             thread.last_active = now;
             if ended.native_thread_state == "broken" {
@@ -182,7 +217,11 @@ impl Ledger {
     ) -> Result<(), Violation> {
         let Some(owed) = self.effects.remove(&ended.effect_id) else {
             // What it was about may be over, and its books closed.
-            return match ended.effect_id.strip_prefix("effect-").and_then(|n| n.parse().ok()) {
+            return match ended
+                .effect_id
+                .strip_prefix("effect-")
+                .and_then(|n| n.parse().ok())
+            {
                 Some(number) if (1..=self.effects_made).contains(&number) => Ok(()),
                 _ => Err(Violation::UnknownEffect),
             };
@@ -207,7 +246,9 @@ impl Ledger {
                 Ok(())
             }
             (Owed::Start(run_id), Some(failure)) => {
-                let Some(turn) = self.turns.get(&run_id) else { return Ok(()) };
+                let Some(turn) = self.turns.get(&run_id) else {
+                    return Ok(());
+                };
                 let thread_id = turn.thread.clone();
                 let outcome = match turn.interrupted {
                     Some(_) => TurnOutcome::Interrupted,
@@ -218,7 +259,11 @@ impl Ledger {
                 Ok(())
             }
             (Owed::Steer(run_id, message_id), refusal) => {
-                effects.reports.push(ProviderEvent::SteerEnded { run_id, message_id, refusal });
+                effects.reports.push(ProviderEvent::SteerEnded {
+                    run_id,
+                    message_id,
+                    refusal,
+                });
                 Ok(())
             }
             (Owed::Answer(driver_id), Some(_)) => {
@@ -237,15 +282,23 @@ impl Ledger {
         let head = measure.item_head(item.head)?;
         let body_json = measure.object("item.body-json", item.body_json)?;
         let parent = measure.optional_id("item.parent-item-id", item.parent_item_id)?;
-        let Known::Here((thread_id, run_id)) = place else { return Ok(()) };
+        let Known::Here((thread_id, run_id)) = place else {
+            return Ok(());
+        };
         let status = convert::item_status(item.status);
         if status.is_closed() {
             self.items.remove(&driver_item_id);
         } else {
-            let open = OpenItem { thread: thread_id.clone(), run: run_id.clone() };
+            let open = OpenItem {
+                thread: thread_id.clone(),
+                run: run_id.clone(),
+            };
             self.items.insert(driver_item_id.clone(), open);
             if self.items.len() > limits::ITEMS_OPEN_MAX {
-                return Err(Violation::TooMany { what: "items", max: limits::ITEMS_OPEN_MAX });
+                return Err(Violation::TooMany {
+                    what: "items",
+                    max: limits::ITEMS_OPEN_MAX,
+                });
             }
         }
         effects.reports.push(ProviderEvent::Item(ProviderItem {
@@ -270,7 +323,11 @@ impl Ledger {
         // Text for an item that is closed, or of a turn that is over, comes too late.
         if let Some(item) = self.items.get(&driver_item_id) {
             let thread_id = item.thread.clone();
-            effects.reports.push(ProviderEvent::Text { thread_id, driver_item_id, appended });
+            effects.reports.push(ProviderEvent::Text {
+                thread_id,
+                driver_item_id,
+                appended,
+            });
         }
         Ok(())
     }
@@ -281,12 +338,20 @@ impl Ledger {
         let place = self.place(&request.thread_id, request.turn_id.as_deref(), "request")?;
         let prompt = measure.prompt(request.prompt)?;
         let detail_json = measure.object("request.detail-json", request.detail_json)?;
-        let Known::Here((thread, run)) = place else { return Ok(()) };
+        let Known::Here((thread, run)) = place else {
+            return Ok(());
+        };
         if self.requests.contains_key(&driver_id) {
-            return Err(Violation::NotNow { event: "request", why: "its id is in use" });
+            return Err(Violation::NotNow {
+                event: "request",
+                why: "its id is in use",
+            });
         }
         if self.requests.len() >= limits::REQUESTS_OPEN_MAX {
-            return Err(Violation::TooMany { what: "requests", max: limits::REQUESTS_OPEN_MAX });
+            return Err(Violation::TooMany {
+                what: "requests",
+                max: limits::REQUESTS_OPEN_MAX,
+            });
         }
         let id = RequestId::from_random(random::bits()?);
         let options = match &prompt {
@@ -297,11 +362,23 @@ impl Ledger {
             request_id: id.clone(),
             thread_id: thread.clone(),
             run_id: run.clone(),
-            blocking: if request.blocking { Blocking::Blocking } else { Blocking::NonBlocking },
+            blocking: if request.blocking {
+                Blocking::Blocking
+            } else {
+                Blocking::NonBlocking
+            },
             prompt,
             detail_json,
         });
-        self.requests.insert(driver_id, OpenRequest { id, thread, run, options });
+        self.requests.insert(
+            driver_id,
+            OpenRequest {
+                id,
+                thread,
+                run,
+                options,
+            },
+        );
         Ok(())
     }
 
@@ -310,7 +387,10 @@ impl Ledger {
         closed: wit::RequestClosed,
         effects: &mut Effects,
     ) -> Result<(), Violation> {
-        let reason = self.identity.measure.id("request-closed.reason", closed.reason)?;
+        let reason = self
+            .identity
+            .measure
+            .id("request-closed.reason", closed.reason)?;
         self.effects
             .retain(|_, owed| !matches!(owed, Owed::Answer(id) if *id == closed.request_id));
         self.close_request(&closed.request_id, &reason, effects);
@@ -319,7 +399,10 @@ impl Ledger {
 
     fn usage(&mut self, usage: &wit::Usage, effects: &mut Effects) -> Result<(), Violation> {
         if let Known::Here(run_id) = self.turn(&usage.turn_id, "usage")? {
-            effects.reports.push(ProviderEvent::Usage { run_id, usage: convert::usage(usage) });
+            effects.reports.push(ProviderEvent::Usage {
+                run_id,
+                usage: convert::usage(usage),
+            });
         }
         Ok(())
     }
@@ -336,13 +419,20 @@ impl Ledger {
         let tasks = measure
             .list("background.tasks", background.tasks)?
             .into_iter()
-            .map(|task| measure.text("background.description", task.description.unwrap_or(task.kind)))
+            .map(|task| {
+                measure.text(
+                    "background.description",
+                    task.description.unwrap_or(task.kind),
+                )
+            })
             .collect::<Result<Vec<_>, _>>()?;
         if let Some(thread) = self.threads.get_mut(&thread_id) {
             thread.background = !tasks.is_empty();
             thread.last_active = self.last_sign;
         }
-        effects.reports.push(ProviderEvent::Background { thread_id, tasks });
+        effects
+            .reports
+            .push(ProviderEvent::Background { thread_id, tasks });
         Ok(())
     }
 }

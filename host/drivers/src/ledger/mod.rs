@@ -36,7 +36,10 @@ pub(crate) enum Violation {
     #[error("it answered something it was not asked")]
     UnknownEffect,
     #[error("it sent `{event}`, which is not legal now: {why}")]
-    NotNow { event: &'static str, why: &'static str },
+    NotNow {
+        event: &'static str,
+        why: &'static str,
+    },
     #[error("it opened more than {max} {what}")]
     TooMany { what: &'static str, max: usize },
     #[error("an event is too large: {0}")]
@@ -90,6 +93,8 @@ pub(crate) struct Ledger {
     /// By the driver's id.
     items: BTreeMap<String, OpenItem>,
     last_sign: Instant,
+    /// Why the last thread was let go.
+    last_release: String,
     /// A session that turns out to hold one thread takes no second one.
     held: ThreadsHeld,
 }
@@ -107,7 +112,9 @@ struct HeldThread {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    Opening { since: Instant },
+    Opening {
+        since: Instant,
+    },
     Open,
     /// The provider's conversation must be opened again before the next turn.
     Broken,
@@ -175,6 +182,7 @@ impl Ledger {
             requests: BTreeMap::new(),
             items: BTreeMap::new(),
             last_sign: now,
+            last_release: "stopped".to_owned(),
             held,
         }
     }
@@ -194,6 +202,11 @@ impl Ledger {
         self.threads.is_empty() && !self.threads_over.is_empty()
     }
 
+    /// Why the last thread was let go, as the interface says it.
+    pub(crate) fn last_release(&self) -> String {
+        self.last_release.clone()
+    }
+
     /// How busy each thread is.
     pub(crate) fn activity(&self) -> BTreeMap<ThreadId, Activity> {
         self.threads
@@ -202,8 +215,15 @@ impl Ledger {
                 let busy = thread.live.is_some()
                     || thread.background
                     || !thread.queue.is_empty()
+                    || self.requests.values().any(|open| open.thread == *id)
                     || matches!(thread.phase, Phase::Opening { .. });
-                (id.clone(), Activity { busy, last_active: thread.last_active })
+                (
+                    id.clone(),
+                    Activity {
+                        busy,
+                        last_active: thread.last_active,
+                    },
+                )
             })
             .collect()
     }
@@ -212,16 +232,31 @@ impl Ledger {
     pub(crate) fn work(&mut self, work: ProviderWork, now: Instant) -> Effects {
         let mut effects = Effects::default();
         match work {
-            ProviderWork::StartTurn { thread, run_id, text } => {
+            ProviderWork::StartTurn {
+                thread,
+                run_id,
+                text,
+            } => {
                 self.start_turn(thread, run_id, text, now, &mut effects);
             }
-            ProviderWork::Steer { thread_id, run_id, message_id, text } => {
+            ProviderWork::Steer {
+                thread_id,
+                run_id,
+                message_id,
+                text,
+            } => {
                 self.steer(thread_id, run_id, message_id, text, &mut effects);
             }
-            ProviderWork::Interrupt { thread_id, run_id, reason } => {
+            ProviderWork::Interrupt {
+                thread_id,
+                run_id,
+                reason,
+            } => {
                 self.interrupt(&thread_id, &run_id, reason, now, &mut effects);
             }
-            ProviderWork::Answer { request_id, reply, .. } => {
+            ProviderWork::Answer {
+                request_id, reply, ..
+            } => {
                 self.answer(&request_id, reply, &mut effects);
             }
             ProviderWork::Release { thread_id, reason } => {
@@ -244,7 +279,11 @@ impl Ledger {
             return;
         }
         let thread_id = opening.thread_id.clone();
-        let work = ProviderWork::StartTurn { thread: opening, run_id, text };
+        let work = ProviderWork::StartTurn {
+            thread: opening,
+            run_id,
+            text,
+        };
         let taken = !self.threads.is_empty() || self.is_spent();
         if let Some(thread) = self.threads.get_mut(&thread_id) {
             thread.queue.push_back(work);
@@ -260,10 +299,17 @@ impl Ledger {
     /// Starts the next turn of a thread, if it can start one.
     fn pump(&mut self, thread_id: &ThreadId, now: Instant, effects: &mut Effects) {
         loop {
-            let Some(thread) = self.threads.get_mut(thread_id) else { return };
-            let Some(ProviderWork::StartTurn { thread: opening, .. }) = thread.queue.front() else {
+            let Some(thread) = self.threads.get_mut(thread_id) else {
+                return;
+            };
+            let Some(ProviderWork::StartTurn {
+                thread: opening, ..
+            }) = thread.queue.front()
+            else {
                 // A steer behind a turn that is over by now.
-                let Some(work) = thread.queue.pop_front() else { return };
+                let Some(work) = thread.queue.pop_front() else {
+                    return;
+                };
                 let more = self.work(work, now);
                 effects.reports.extend(more.reports);
                 effects.inputs.extend(more.inputs);
@@ -277,13 +323,18 @@ impl Ledger {
                 self.reopen(thread_id, opening, now, effects);
                 return;
             }
-            let Some(thread) = self.threads.get_mut(thread_id) else { return };
-            let Some(ProviderWork::StartTurn { thread: opening, run_id, text }) =
-                thread.queue.pop_front()
+            let Some(thread) = self.threads.get_mut(thread_id) else {
+                return;
+            };
+            let Some(ProviderWork::StartTurn {
+                thread: opening,
+                run_id,
+                text,
+            }) = thread.queue.pop_front()
             else {
                 return;
             };
-            self.submit_turn(&opening, run_id, text, now, effects);
+            self.submit_turn(&opening, &run_id, text, now, effects);
             self.pass_on_behind_turn(thread_id, now, effects);
             return;
         }
@@ -296,7 +347,9 @@ impl Ledger {
                 None | Some(ProviderWork::StartTurn { .. }) => return,
                 Some(_) => {}
             }
-            let Some(work) = thread.queue.pop_front() else { return };
+            let Some(work) = thread.queue.pop_front() else {
+                return;
+            };
             let more = self.work(work, now);
             effects.reports.extend(more.reports);
             effects.inputs.extend(more.inputs);
@@ -306,14 +359,16 @@ impl Ledger {
     fn submit_turn(
         &mut self,
         opening: &ThreadOpening,
-        run_id: RunId,
+        run_id: &RunId,
         text: String,
         now: Instant,
         effects: &mut Effects,
     ) {
         let thread_id = opening.thread_id.clone();
         let effect_id = self.owe(Owed::Start(run_id.clone()));
-        let Some(thread) = self.threads.get_mut(&thread_id) else { return };
+        let Some(thread) = self.threads.get_mut(&thread_id) else {
+            return;
+        };
         thread.live = Some(run_id.clone());
         thread.last_active = now;
         thread.opened_with = (opening.model.clone(), opening.modes);
@@ -330,7 +385,9 @@ impl Ledger {
                 steers: Vec::new(),
             },
         );
-        self.identity.credentials.turn_started(&thread_id, &self.identity.session);
+        self.identity
+            .credentials
+            .turn_started(&thread_id, &self.identity.session);
         effects.inputs.push(wit::Input::StartTurn(wit::StartTurn {
             effect_id,
             thread_id: thread_id.to_string(),
@@ -356,7 +413,7 @@ impl Ledger {
         if let Some(turn) = self.turns.get_mut(&run_id) {
             match turn.phase {
                 TurnPhase::Submitted { .. } => turn.steers.push((message_id, text)),
-                TurnPhase::Started => self.send_steer(run_id, message_id, text, effects),
+                TurnPhase::Started => self.send_steer(&run_id, message_id, text, effects),
             }
             return;
         }
@@ -367,7 +424,12 @@ impl Ledger {
         });
         match queued {
             Some(thread) => {
-                thread.queue.push_back(ProviderWork::Steer { thread_id, run_id, message_id, text });
+                thread.queue.push_back(ProviderWork::Steer {
+                    thread_id,
+                    run_id,
+                    message_id,
+                    text,
+                });
             }
             None => effects.reports.push(steer_too_late(run_id, message_id)),
         }
@@ -375,7 +437,7 @@ impl Ledger {
 
     fn send_steer(
         &mut self,
-        run_id: RunId,
+        run_id: &RunId,
         message_id: MessageId,
         text: String,
         effects: &mut Effects,
@@ -402,18 +464,27 @@ impl Ledger {
             if turn.interrupted.is_some() {
                 return;
             }
-            turn.interrupted = Some(Interrupted { since: now, reason: reason.clone() });
+            turn.interrupted = Some(Interrupted {
+                since: now,
+                reason: reason.clone(),
+            });
             if turn.phase == TurnPhase::Started {
                 self.send_interrupt(run_id, reason, effects);
             }
             return;
         }
-        let Some(thread) = self.threads.get_mut(thread_id) else { return };
+        let Some(thread) = self.threads.get_mut(thread_id) else {
+            return;
+        };
         let before = thread.queue.len();
         let mut steers = Vec::new();
         thread.queue.retain(|work| match work {
             ProviderWork::StartTurn { run_id: queued, .. } => queued != run_id,
-            ProviderWork::Steer { run_id: queued, message_id, .. } if queued == run_id => {
+            ProviderWork::Steer {
+                run_id: queued,
+                message_id,
+                ..
+            } if queued == run_id => {
                 steers.push(message_id.clone());
                 false
             }
@@ -424,9 +495,13 @@ impl Ledger {
         }
         self.turns_over.insert(run_id.clone());
         for message_id in steers {
-            effects.reports.push(steer_too_late(run_id.clone(), message_id));
+            effects
+                .reports
+                .push(steer_too_late(run_id.clone(), message_id));
         }
-        effects.reports.push(turn_ended(run_id.clone(), TurnOutcome::Interrupted));
+        effects
+            .reports
+            .push(turn_ended(run_id.clone(), TurnOutcome::Interrupted));
     }
 
     fn send_interrupt(&mut self, run_id: &RunId, reason: String, effects: &mut Effects) {
@@ -446,7 +521,10 @@ impl Ledger {
         reply: domain::request::Reply,
         effects: &mut Effects,
     ) {
-        let open = self.requests.iter().find(|(_, open)| open.id == *request_id);
+        let open = self
+            .requests
+            .iter()
+            .find(|(_, open)| open.id == *request_id);
         let Some((driver_id, open)) = open else {
             tracing::debug!(request = %request_id, "an answer came too late for its request");
             return;
@@ -471,7 +549,11 @@ impl Ledger {
 }
 
 fn turn_ended(run_id: RunId, outcome: TurnOutcome) -> ProviderEvent {
-    ProviderEvent::TurnEnded { run_id, outcome, native_point: None }
+    ProviderEvent::TurnEnded {
+        run_id,
+        outcome,
+        native_point: None,
+    }
 }
 
 fn steer_too_late(run_id: RunId, message_id: MessageId) -> ProviderEvent {
@@ -480,7 +562,11 @@ fn steer_too_late(run_id: RunId, message_id: MessageId) -> ProviderEvent {
         "turn_over",
         "The turn was over before the text could join it.",
     );
-    ProviderEvent::SteerEnded { run_id, message_id, refusal: Some(refusal) }
+    ProviderEvent::SteerEnded {
+        run_id,
+        message_id,
+        refusal: Some(refusal),
+    }
 }
 
 #[cfg(test)]

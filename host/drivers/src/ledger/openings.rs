@@ -21,10 +21,17 @@ impl Ledger {
         now: Instant,
         effects: &mut Effects,
     ) {
-        let ProviderWork::StartTurn { thread: opening, .. } = &work else { return };
+        let ProviderWork::StartTurn {
+            thread: opening, ..
+        } = &work
+        else {
+            return;
+        };
         let opening = opening.clone();
         self.threads_over.remove(&thread_id);
-        effects.reports.push(ProviderEvent::ThreadAttached { thread_id: thread_id.clone() });
+        effects.reports.push(ProviderEvent::ThreadAttached {
+            thread_id: thread_id.clone(),
+        });
         self.threads.insert(
             thread_id,
             HeldThread {
@@ -43,12 +50,17 @@ impl Ledger {
 
     /// Whether the next turn needs the conversation opened again.
     pub(super) fn must_reopen(&self, thread_id: &ThreadId, opening: &ThreadOpening) -> bool {
-        let Some(thread) = self.threads.get(thread_id) else { return false };
+        let Some(thread) = self.threads.get(thread_id) else {
+            return false;
+        };
         let (model, modes) = &thread.opened_with;
         thread.phase == Phase::Broken
             || (self.identity.mode_switch == Switch::Process && *modes != opening.modes)
             || (self.identity.model_switch == Switch::Process && *model != opening.model)
-            || self.identity.credentials.is_overdue(thread_id, &self.identity.session)
+            || self
+                .identity
+                .credentials
+                .is_overdue(thread_id, &self.identity.session)
     }
 
     /// Closes a conversation and opens it again. A session for one thread cannot: a new session does it.
@@ -59,7 +71,9 @@ impl Ledger {
         now: Instant,
         effects: &mut Effects,
     ) {
-        let Some(thread) = self.threads.get_mut(thread_id) else { return };
+        let Some(thread) = self.threads.get_mut(thread_id) else {
+            return;
+        };
         if self.held == ThreadsHeld::One {
             effects.handed_back.extend(thread.queue.drain(..));
             return;
@@ -80,12 +94,16 @@ impl Ledger {
             }
         };
         let effect_id = self.owe(Owed::Open(thread_id.clone()));
-        let Some(thread) = self.threads.get_mut(&thread_id) else { return };
+        let Some(thread) = self.threads.get_mut(&thread_id) else {
+            return;
+        };
         thread.opened_with = (opening.model.clone(), opening.modes);
         thread.last_active = now;
         // A conversation opened again in this session is known better here than in the opening.
-        let native_thread_id =
-            thread.native_id.clone().or(opening.native.map(|native| native.id));
+        let native_thread_id = thread
+            .native_id
+            .clone()
+            .or(opening.native.map(|native| native.id));
         let (mcp, instructions) = mcp.unzip();
         thread.instructions = instructions;
         effects.inputs.push(wit::Input::OpenThread(wit::OpenThread {
@@ -108,11 +126,15 @@ impl Ledger {
             instance_id: identity.instance.clone(),
             session_id: identity.session.clone(),
         };
-        let Some(minted) = identity.credentials.mint(&request) else { return Ok(None) };
+        let Some(minted) = identity.credentials.mint(&request) else {
+            return Ok(None);
+        };
         let authorization = identity
             .secrets
             .hold("mcp-token", &minted.token)
-            .map_err(|error| format!("The credential for the host's tools cannot be used: {error}"))?;
+            .map_err(|error| {
+                format!("The credential for the host's tools cannot be used: {error}")
+            })?;
         let tools = minted
             .tools
             .into_iter()
@@ -145,7 +167,10 @@ impl Ledger {
 
     /// Lets go of a thread because the host wants so. What still runs on it ends as interrupted.
     pub(super) fn let_go(&mut self, thread_id: &ThreadId, reason: &str, effects: &mut Effects) {
-        let Some(thread) = self.threads.get(thread_id) else { return };
+        let Some(thread) = self.threads.get(thread_id) else {
+            return;
+        };
+        reason.clone_into(&mut self.last_release);
         if let Some(run_id) = thread.live.clone() {
             let started = self
                 .turns
@@ -163,11 +188,13 @@ impl Ledger {
 
     fn close_at_driver(&mut self, thread_id: &ThreadId, reason: &str, effects: &mut Effects) {
         let effect_id = self.owe(Owed::CloseThread);
-        effects.inputs.push(wit::Input::CloseThread(wit::CloseThread {
-            effect_id,
-            thread_id: thread_id.to_string(),
-            reason: reason.to_owned(),
-        }));
+        effects
+            .inputs
+            .push(wit::Input::CloseThread(wit::CloseThread {
+                effect_id,
+                thread_id: thread_id.to_string(),
+                reason: reason.to_owned(),
+            }));
     }
 
     /// Ends every turn that waits behind the live one or for the thread to open.
@@ -177,14 +204,18 @@ impl Ledger {
         outcome: &TurnOutcome,
         effects: &mut Effects,
     ) {
-        let Some(thread) = self.threads.get_mut(thread_id) else { return };
+        let Some(thread) = self.threads.get_mut(thread_id) else {
+            return;
+        };
         for work in std::mem::take(&mut thread.queue) {
             match work {
                 ProviderWork::StartTurn { run_id, .. } => {
                     self.turns_over.insert(run_id.clone());
                     effects.reports.push(turn_ended(run_id, outcome.clone()));
                 }
-                ProviderWork::Steer { run_id, message_id, .. } => {
+                ProviderWork::Steer {
+                    run_id, message_id, ..
+                } => {
                     effects.reports.push(steer_too_late(run_id, message_id));
                 }
                 _ => {}
@@ -195,12 +226,15 @@ impl Ledger {
     fn forget_thread(&mut self, thread_id: &ThreadId, reason: String, effects: &mut Effects) {
         self.close_requests("withdrawn", effects, |open| open.thread == *thread_id);
         self.items.retain(|_, item| item.thread != *thread_id);
-        self.identity.credentials.revoke(thread_id, &self.identity.session);
+        self.identity
+            .credentials
+            .revoke(thread_id, &self.identity.session);
         if self.threads.remove(thread_id).is_some() {
             self.threads_over.insert(thread_id.clone());
-            effects
-                .reports
-                .push(ProviderEvent::ThreadDetached { thread_id: thread_id.clone(), reason });
+            effects.reports.push(ProviderEvent::ThreadDetached {
+                thread_id: thread_id.clone(),
+                reason,
+            });
         }
     }
 }

@@ -67,7 +67,9 @@ impl Budget {
 
 fn backoff(times_before: u32) -> Duration {
     let doubled = 2_u32.saturating_pow(times_before);
-    limits::BACKOFF_FIRST.saturating_mul(doubled).min(limits::BACKOFF_MAX)
+    limits::BACKOFF_FIRST
+        .saturating_mul(doubled)
+        .min(limits::BACKOFF_MAX)
 }
 
 #[cfg(test)]
@@ -88,7 +90,10 @@ mod tests {
         for _ in 0..limits::FAILURES_MAX {
             budget.failed("again", later);
         }
-        assert!(budget.off(later + limits::BACKOFF_FIRST).is_some(), "longer the second time");
+        assert!(
+            budget.off(later + limits::BACKOFF_FIRST).is_some(),
+            "longer the second time"
+        );
         assert_eq!(budget.off(later + limits::BACKOFF_FIRST * 2), None);
     }
 

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use super::budget::Budget;
 use super::config::{Enabled, InstanceConfig};
-use super::snapshot::{Found, compose};
 use super::settings;
+use super::snapshot::{Found, compose};
 use crate::bindings::v0_1::types as wit;
 use crate::catalogue::Lookup;
 use crate::component::LoadedDriver;
@@ -144,8 +144,16 @@ impl Instance {
     pub(super) fn begin_look(&mut self, now: Instant) -> Option<()> {
         self.looked_at = Some(now);
         if let Some(program) = self.config.command.first() {
-            let path = self.gate.host_environment.get("PATH").map_or("", String::as_str);
-            let path = self.config.environment.get("PATH").map_or(path, String::as_str);
+            let path = self
+                .gate
+                .host_environment
+                .get("PATH")
+                .map_or("", String::as_str);
+            let path = self
+                .config
+                .environment
+                .get("PATH")
+                .map_or(path, String::as_str);
             if find_program(program, path).is_err() {
                 self.look_failed = Some(missing(program, &self.config));
                 return None;
@@ -201,14 +209,21 @@ impl Instance {
         let stale = self
             .looked_at
             .is_none_or(|at| now.saturating_duration_since(at) >= limits::PROBE_STALE);
-        if stale { Standing::Stale } else { Standing::Refuses(sentence) }
+        if stale {
+            Standing::Stale
+        } else {
+            Standing::Refuses(sentence)
+        }
     }
 
     fn look_constraints(&self) -> Vec<String> {
         if let Some(sentence) = &self.look_failed {
             return vec![sentence.clone()];
         }
-        self.found.as_ref().map(|found| found.constraints.clone()).unwrap_or_default()
+        self.found
+            .as_ref()
+            .map(|found| found.constraints.clone())
+            .unwrap_or_default()
     }
 
     fn disabled(&self) -> String {
@@ -224,8 +239,11 @@ impl Instance {
             Standing::Usable => (Vec::new(), Readiness::Ready),
             Standing::Unknown if self.found.is_some() => {
                 let constraints = self.look_constraints();
-                let readiness =
-                    if constraints.is_empty() { Readiness::Ready } else { Readiness::Unusable };
+                let readiness = if constraints.is_empty() {
+                    Readiness::Ready
+                } else {
+                    Readiness::Unusable
+                };
                 (constraints, readiness)
             }
             Standing::Unknown => (Vec::new(), Readiness::Starting),
@@ -236,12 +254,20 @@ impl Instance {
             DriverSlot::Ready(ready) => Some(ready.driver.manifest()),
             DriverSlot::Starting | DriverSlot::Missing(_) => None,
         };
-        compose(&self.config, driver, self.found.as_ref(), constraints, readiness)
+        compose(
+            &self.config,
+            driver,
+            self.found.as_ref(),
+            constraints,
+            readiness,
+        )
     }
 
     /// What a session of this instance is started with.
     pub(super) fn parts(&self, id: ProviderSessionId, place: &Place<'_>) -> Option<SessionParts> {
-        let DriverSlot::Ready(ready) = &self.driver else { return None };
+        let DriverSlot::Ready(ready) = &self.driver else {
+            return None;
+        };
         Some(SessionParts {
             folder: place.sessions_folder.join(id.as_str()),
             id,
@@ -267,7 +293,9 @@ impl Instance {
 
     /// Whether work of this thread waits here.
     pub(super) fn has_waiting(&self, thread: &ThreadId) -> bool {
-        self.waiting.iter().any(|work| super::task::thread_of(work) == thread)
+        self.waiting
+            .iter()
+            .any(|work| super::task::thread_of(work) == thread)
     }
 }
 

@@ -53,7 +53,10 @@ struct Board(Arc<RwLock<Vec<ProviderSnapshot>>>);
 
 impl Board {
     fn read(&self) -> Vec<ProviderSnapshot> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn write(&self, snapshots: Vec<ProviderSnapshot>) {

@@ -10,7 +10,11 @@ const DEPTH_MAX: u32 = 16;
 
 /// Checks settings and returns them as one JSON object, or a sentence that names what to change.
 pub(super) fn check(schema: &Value, settings_json: &str) -> Result<Map<String, Value>, String> {
-    let text = if settings_json.trim().is_empty() { "{}" } else { settings_json };
+    let text = if settings_json.trim().is_empty() {
+        "{}"
+    } else {
+        settings_json
+    };
     let settings: Value = serde_json::from_str(text)
         .map_err(|error| format!("Its settings are not JSON: {error}."))?;
     let Value::Object(object) = &settings else {
@@ -36,17 +40,24 @@ fn check_value(schema: &Value, value: &Value, path: &str, depth: u32) -> Result<
         && !allowed.contains(value)
     {
         let words: Vec<String> = allowed.iter().map(Value::to_string).collect();
-        return Err(format!("`{path}` is {value}; allowed are {}.", words.join(", ")));
+        return Err(format!(
+            "`{path}` is {value}; allowed are {}.",
+            words.join(", ")
+        ));
     }
     check_bounds(schema, value, path)?;
     match value {
         Value::Object(object) => check_object(schema, object, path, depth),
-        Value::Array(list) => list.iter().enumerate().try_for_each(|(place, entry)| {
-            match schema.get("items") {
-                Some(items) => check_value(items, entry, &format!("{path}[{place}]"), depth + 1),
-                None => Ok(()),
-            }
-        }),
+        Value::Array(list) => {
+            list.iter()
+                .enumerate()
+                .try_for_each(|(place, entry)| match schema.get("items") {
+                    Some(items) => {
+                        check_value(items, entry, &format!("{path}[{place}]"), depth + 1)
+                    }
+                    None => Ok(()),
+                })
+        }
         _ => Ok(()),
     }
 }
@@ -68,16 +79,21 @@ fn check_type(schema: &Value, value: &Value, path: &str) -> Result<(), String> {
         "number" => value.is_number(),
         _ => true,
     });
-    if fits { Ok(()) } else { Err(format!("`{path}` must be of type {}.", wanted.join(" or "))) }
+    if fits {
+        Ok(())
+    } else {
+        Err(format!("`{path}` must be of type {}.", wanted.join(" or ")))
+    }
 }
 
 fn check_bounds(schema: &Value, value: &Value, path: &str) -> Result<(), String> {
     let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
     let (size, what) = match value {
         Value::Number(number) => (number.as_f64(), ("minimum", "maximum", "")),
-        Value::String(text) => {
-            (count(text.chars().count()), ("minLength", "maxLength", " characters"))
-        }
+        Value::String(text) => (
+            count(text.chars().count()),
+            ("minLength", "maxLength", " characters"),
+        ),
         Value::Array(list) => (count(list.len()), ("minItems", "maxItems", " entries")),
         _ => return Ok(()),
     };
@@ -103,7 +119,10 @@ fn check_object(
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, value) in object {
         let inner = format!("{path}.{name}");
-        match (properties.and_then(|known| known.get(name)), schema.get("additionalProperties")) {
+        match (
+            properties.and_then(|known| known.get(name)),
+            schema.get("additionalProperties"),
+        ) {
             (Some(known), _) => check_value(known, value, &inner, depth + 1)?,
             (None, Some(Value::Bool(false))) => return Err(unknown(&inner, name, properties)),
             (None, Some(rest @ Value::Object(_))) => check_value(rest, value, &inner, depth + 1)?,
@@ -129,8 +148,11 @@ fn unknown(path: &str, name: &str, known: Option<&Map<String, Value>>) -> String
     match near {
         Some((_, word)) => format!("`{path}` is not known; did you mean `{word}`?"),
         None => {
-            let words: Vec<&str> =
-                known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+            let words: Vec<&str> = known
+                .into_iter()
+                .flat_map(Map::keys)
+                .map(String::as_str)
+                .collect();
             format!("`{path}` is not known; known are: {}.", words.join(", "))
         }
     }
@@ -160,25 +182,55 @@ mod tests {
         let place = r#""place":"stdin""#;
         for (settings, expected) in [
             (format!("{{{place}}}"), None),
-            (format!(r#"{{{place},"threads_per_session":4,"words":["a"],"free":{{"x":true}}}}"#), None),
+            (
+                format!(r#"{{{place},"threads_per_session":4,"words":["a"],"free":{{"x":true}}}}"#),
+                None,
+            ),
             ("{}".to_owned(), Some("`settings.place` is missing")),
             (String::new(), Some("`settings.place` is missing")),
             ("[]".to_owned(), Some("not a table")),
             ("{".to_owned(), Some("not JSON")),
-            (r#"{"place":"disk"}"#.to_owned(), Some(r#"allowed are "stdin", "environment""#)),
-            (format!(r#"{{{place},"thread_per_session":1}}"#), Some("did you mean `threads_per_session`")),
+            (
+                r#"{"place":"disk"}"#.to_owned(),
+                Some(r#"allowed are "stdin", "environment""#),
+            ),
+            (
+                format!(r#"{{{place},"thread_per_session":1}}"#),
+                Some("did you mean `threads_per_session`"),
+            ),
             (format!(r#"{{{place},"zzz":1}}"#), Some("known are")),
-            (format!(r#"{{{place},"threads_per_session":0}}"#), Some("at least 1")),
-            (format!(r#"{{{place},"threads_per_session":65}}"#), Some("at most 64")),
-            (format!(r#"{{{place},"threads_per_session":1.5}}"#), Some("of type integer")),
-            (format!(r#"{{{place},"words":["a","b","c"]}}"#), Some("at most 2 entries")),
-            (format!(r#"{{{place},"words":[""]}}"#), Some("`settings.words[0]` must be at least 1")),
-            (format!(r#"{{{place},"free":{{"x":1}}}}"#), Some("`settings.free.x` must be of type boolean")),
+            (
+                format!(r#"{{{place},"threads_per_session":0}}"#),
+                Some("at least 1"),
+            ),
+            (
+                format!(r#"{{{place},"threads_per_session":65}}"#),
+                Some("at most 64"),
+            ),
+            (
+                format!(r#"{{{place},"threads_per_session":1.5}}"#),
+                Some("of type integer"),
+            ),
+            (
+                format!(r#"{{{place},"words":["a","b","c"]}}"#),
+                Some("at most 2 entries"),
+            ),
+            (
+                format!(r#"{{{place},"words":[""]}}"#),
+                Some("`settings.words[0]` must be at least 1"),
+            ),
+            (
+                format!(r#"{{{place},"free":{{"x":1}}}}"#),
+                Some("`settings.free.x` must be of type boolean"),
+            ),
         ] {
             let result = check(&schema(), &settings).map(|_| ());
             match expected {
                 None => assert_eq!(result, Ok(()), "{settings}"),
-                Some(part) => assert!(result.clone().unwrap_err().contains(part), "{settings}: {result:?}"),
+                Some(part) => assert!(
+                    result.clone().unwrap_err().contains(part),
+                    "{settings}: {result:?}"
+                ),
             }
         }
     }
@@ -188,6 +240,9 @@ mod tests {
         let set = |json: Value| threads_per_session(&schema(), json.as_object().unwrap());
         assert_eq!(set(json!({"threads_per_session": 3})), Some(3));
         assert_eq!(set(json!({})), Some(8));
-        assert_eq!(threads_per_session(&json!({"type": "object"}), &Map::new()), None);
+        assert_eq!(
+            threads_per_session(&json!({"type": "object"}), &Map::new()),
+            None
+        );
     }
 }

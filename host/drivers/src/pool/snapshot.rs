@@ -22,31 +22,43 @@ pub(super) struct Found {
 impl Found {
     /// Reads a driver's snapshot. One that cannot be read is itself a constraint.
     pub(super) fn read(snapshot: wit::Snapshot, config: &InstanceConfig) -> Self {
-        let measure = Measure { text_bytes_max: limits::MANIFEST_TEXT_BYTES_MAX };
+        let measure = Measure {
+            text_bytes_max: limits::MANIFEST_TEXT_BYTES_MAX,
+        };
         let constraints = constraints(&snapshot, config);
         let models = match measure.models(snapshot.models) {
             Ok(models) => models,
             Err(unfit) => {
-                let sentence =
-                    format!("Its driver published models that cannot be read: {unfit}. Report it to the driver's author.");
-                return Self { constraints: vec![sentence], ..Self::default() };
+                let sentence = format!(
+                    "Its driver published models that cannot be read: {unfit}. Report it to the driver's author."
+                );
+                return Self {
+                    constraints: vec![sentence],
+                    ..Self::default()
+                };
             }
         };
         Self {
             models,
             runtime_modes: manifest::runtime_modes(&snapshot.runtime_modes),
             interaction_modes: manifest::interaction_modes(&snapshot.interaction_modes),
-            version: snapshot.version.map(|version| crate::text::one_line(&version, 128)),
+            version: snapshot
+                .version
+                .map(|version| crate::text::one_line(&version, 128)),
             constraints,
         }
     }
 }
 
 fn constraints(snapshot: &wit::Snapshot, config: &InstanceConfig) -> Vec<String> {
-    let reason = snapshot.reason.as_deref().map(|reason| crate::text::one_line(reason, 1_000));
+    let reason = snapshot
+        .reason
+        .as_deref()
+        .map(|reason| crate::text::one_line(reason, 1_000));
     let command = config.command.first().map_or("its command", String::as_str);
     let usable = matches!(snapshot.status.as_str(), "ready" | "warning");
-    if usable && snapshot.installation != "missing" && snapshot.authentication != "unauthenticated" {
+    if usable && snapshot.installation != "missing" && snapshot.authentication != "unauthenticated"
+    {
         return Vec::new();
     }
     let sentence = reason.unwrap_or_else(|| {
@@ -71,7 +83,10 @@ pub(super) fn compose(
 ) -> ProviderSnapshot {
     let capabilities = driver.map(Manifest::capabilities);
     let offered = |found: Option<Vec<_>>, declared: Option<Vec<_>>| {
-        found.filter(|modes| !modes.is_empty()).or(declared).unwrap_or_default()
+        found
+            .filter(|modes| !modes.is_empty())
+            .or(declared)
+            .unwrap_or_default()
     };
     ProviderSnapshot {
         instance_id: config.id.clone(),
@@ -91,7 +106,9 @@ pub(super) fn compose(
             .or_else(|| capabilities.map(|known| known.interaction_modes.clone()))
             .unwrap_or_default(),
         steering: capabilities.map_or(Steering::None, |known| known.steering),
-        mcp_wait_ms_max: capabilities.and_then(|known| known.mcp_wait_ms_max).map(u64::from),
+        mcp_wait_ms_max: capabilities
+            .and_then(|known| known.mcp_wait_ms_max)
+            .map(u64::from),
         version: found.and_then(|found| found.version.clone()),
         constraints,
         readiness,
@@ -100,7 +117,9 @@ pub(super) fn compose(
 
 /// The operator's list wins; what the provider says of a listed model is kept.
 fn models(config: &InstanceConfig, found: Option<&Found>) -> Vec<ModelInfo> {
-    let published = found.map(|found| found.models.as_slice()).unwrap_or_default();
+    let published = found
+        .map(|found| found.models.as_slice())
+        .unwrap_or_default();
     if config.models.is_empty() {
         return published.to_vec();
     }

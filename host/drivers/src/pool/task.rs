@@ -55,7 +55,12 @@ impl PoolTask {
     pub(super) fn new(config: PoolConfig, ports: PoolPorts, board: Board) -> Self {
         let (back, back_inbox) = mpsc::unbounded_channel();
         let (news, news_inbox) = mpsc::unbounded_channel();
-        let instances = config.instances.iter().cloned().map(Instance::new).collect();
+        let instances = config
+            .instances
+            .iter()
+            .cloned()
+            .map(Instance::new)
+            .collect();
         let mut task = Self {
             config,
             ports,
@@ -113,12 +118,18 @@ impl PoolTask {
 
     fn publish(&mut self) {
         let now = Instant::now();
-        let snapshots = self.instances.iter_mut().map(|instance| instance.snapshot(now)).collect();
+        let snapshots = self
+            .instances
+            .iter_mut()
+            .map(|instance| instance.snapshot(now))
+            .collect();
         self.board.write(snapshots);
     }
 
     fn instance(&mut self, id: &ProviderInstanceId) -> Option<&mut Instance> {
-        self.instances.iter_mut().find(|instance| instance.config.id == *id)
+        self.instances
+            .iter_mut()
+            .find(|instance| instance.config.id == *id)
     }
 
     async fn back(&mut self, back: Back) {
@@ -152,7 +163,9 @@ impl PoolTask {
         let sessions_folder = self.config.sessions_folder.clone();
         let recordings_folder = self.config.recordings_folder.clone();
         let (processes, back) = (self.ports.processes.clone(), self.back.clone());
-        let Some(instance) = self.instance(id) else { return };
+        let Some(instance) = self.instance(id) else {
+            return;
+        };
         if !instance.may_look() || instance.begin_look(Instant::now()).is_none() {
             return;
         }
@@ -162,7 +175,9 @@ impl PoolTask {
             workspace: None,
             processes: &processes,
         };
-        let Some(parts) = instance.parts(session_id, &place) else { return };
+        let Some(parts) = instance.parts(session_id, &place) else {
+            return;
+        };
         let id = id.clone();
         tokio::spawn(async move {
             let result = session::probe(parts).await;
@@ -180,7 +195,9 @@ impl PoolTask {
 
     /// Once an instance is known: answers those who asked and hands out work that waited.
     async fn release_waiting(&mut self, id: &ProviderInstanceId) {
-        let Some(instance) = self.instance(id) else { return };
+        let Some(instance) = self.instance(id) else {
+            return;
+        };
         if matches!(instance.standing(Instant::now()), Standing::Unknown) {
             return;
         }
@@ -207,11 +224,22 @@ impl PoolTask {
             self.give(&id, work);
             return;
         }
-        let waits_at = self.instances.iter_mut().find(|instance| instance.has_waiting(&thread));
+        let waits_at = self
+            .instances
+            .iter_mut()
+            .find(|instance| instance.has_waiting(&thread));
         match work {
-            ProviderWork::StartTurn { thread: opening, run_id, text } => {
+            ProviderWork::StartTurn {
+                thread: opening,
+                run_id,
+                text,
+            } => {
                 let instance_id = opening.instance_id.clone();
-                let work = ProviderWork::StartTurn { thread: opening.clone(), run_id, text };
+                let work = ProviderWork::StartTurn {
+                    thread: opening.clone(),
+                    run_id,
+                    text,
+                };
                 self.place(instance_id, opening, work, freshness).await;
             }
             ProviderWork::Interrupt { run_id, .. } => {
@@ -285,7 +313,8 @@ impl PoolTask {
         };
         match session {
             Ok(session) => {
-                self.threads.insert(opening.thread_id.clone(), session.clone());
+                self.threads
+                    .insert(opening.thread_id.clone(), session.clone());
                 if let Some(entry) = self.sessions.get_mut(&session) {
                     entry.threads.insert(opening.thread_id);
                 }
@@ -352,16 +381,18 @@ impl PoolTask {
     }
 
     fn give(&mut self, id: &ProviderSessionId, work: ProviderWork) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
+        let Some(session) = self.sessions.get_mut(id) else {
+            return;
+        };
         let release = match &work {
             ProviderWork::Release { thread_id, .. } => Some(thread_id.clone()),
             _ => None,
         };
-        match session.handle.send(Order::Work(work)) {
-            Ok(()) => {}
-            // It is ending; its last news says so soon, and then this is done.
-            Err(session::Closed(Order::Work(work))) => session.parked.push(work),
-            Err(session::Closed(Order::Close(_))) => {}
+        // It is ending; its last news says so soon, and then this is done.
+        if let Err(session::Closed(order)) = session.handle.send(Order::Work(work))
+            && let Order::Work(work) = *order
+        {
+            session.parked.push(work);
         }
         if let Some(thread) = release {
             session.threads.remove(&thread);
@@ -377,25 +408,40 @@ impl PoolTask {
     async fn news(&mut self, news: News) {
         match news {
             News::Learned { session, snapshot } => {
-                let owner = self.sessions.get(&session).map(|session| session.instance.clone());
+                let owner = self
+                    .sessions
+                    .get(&session)
+                    .map(|session| session.instance.clone());
                 if let Some(instance) = owner.and_then(|id| self.instance(&id)) {
                     instance.learned(*snapshot);
                 }
             }
             News::TurnWorked { session } => {
-                let owner = self.sessions.get(&session).map(|session| session.instance.clone());
+                let owner = self
+                    .sessions
+                    .get(&session)
+                    .map(|session| session.instance.clone());
                 if let Some(instance) = owner.and_then(|id| self.instance(&id)) {
                     instance.budget.worked();
                 }
             }
-            News::Over { session, end, reason, undone } => {
-                let Some(over) = self.sessions.remove(&session) else { return };
+            News::Over {
+                session,
+                end,
+                reason,
+                undone,
+            } => {
+                let Some(over) = self.sessions.remove(&session) else {
+                    return;
+                };
                 self.threads.retain(|_, holder| *holder != session);
                 if end == SessionEnd::Failed
                     && let Some(instance) = self.instance(&over.instance)
                 {
                     instance.budget.failed(&reason, Instant::now());
                 }
+                // Whoever hears of the work below may look at once.
+                self.publish();
                 for work in undone.into_iter().chain(over.parked) {
                     self.dispatch(work, Freshness::MayBeOld).await;
                 }
@@ -410,7 +456,9 @@ impl PoolTask {
         for (id, session) in self.sessions.iter().filter(|(_, session)| !session.closing) {
             let status = session.handle.status();
             for thread in &session.threads {
-                let Some(activity) = status.threads.get(thread) else { continue };
+                let Some(activity) = status.threads.get(thread) else {
+                    continue;
+                };
                 let rested = now.saturating_duration_since(activity.last_active);
                 let overdue = self.ports.credentials.is_overdue(thread, id);
                 if !activity.busy && (rested >= self.config.idle_time || overdue) {
@@ -419,7 +467,10 @@ impl PoolTask {
             }
         }
         for (id, thread_id) in idle {
-            let release = ProviderWork::Release { thread_id, reason: "idle".to_owned() };
+            let release = ProviderWork::Release {
+                thread_id,
+                reason: "idle".to_owned(),
+            };
             self.give(&id, release);
         }
     }
@@ -457,8 +508,11 @@ impl PoolTask {
                 Ask::Shutdown(done) => self.shutting_down.push(done),
             }
         }
-        let waiting: Vec<ProviderWork> =
-            self.instances.iter_mut().flat_map(|instance| std::mem::take(&mut instance.waiting)).collect();
+        let waiting: Vec<ProviderWork> = self
+            .instances
+            .iter_mut()
+            .flat_map(|instance| std::mem::take(&mut instance.waiting))
+            .collect();
         for work in waiting {
             self.refuse(work, &Broken::Stopped).await;
         }
@@ -482,7 +536,9 @@ impl PoolTask {
     async fn await_ends(&mut self) {
         while !self.sessions.is_empty() {
             match self.news_inbox.recv().await {
-                Some(News::Over { session, undone, .. }) => {
+                Some(News::Over {
+                    session, undone, ..
+                }) => {
                     let parked = self.sessions.remove(&session).map(|over| over.parked);
                     for work in undone.into_iter().chain(parked.into_iter().flatten()) {
                         self.refuse(work, &Broken::Stopped).await;
@@ -513,5 +569,9 @@ pub(super) fn thread_of(work: &ProviderWork) -> &ThreadId {
 }
 
 fn unusable(reason: String) -> Broken {
-    Broken::Failed(host_failure(FailureClass::ValidationError, "provider_unusable", reason))
+    Broken::Failed(host_failure(
+        FailureClass::ValidationError,
+        "provider_unusable",
+        reason,
+    ))
 }

@@ -79,11 +79,15 @@ pub(crate) enum ProcessEvent {
         stream: Stream,
         text: String,
         state: LineState,
-        /// Room the line takes until it is handled.
-        room: OwnedSemaphorePermit,
+        /// Room the line takes until it is handled; given back when it is dropped.
+        _room: OwnedSemaphorePermit,
     },
     /// It ended and was reaped; its last line came before.
-    Exited { process_id: u32, pid: u32, status: ExitStatus },
+    Exited {
+        process_id: u32,
+        pid: u32,
+        status: ExitStatus,
+    },
 }
 
 /// Why a process did not start.
@@ -108,7 +112,9 @@ impl Supervised {
     /// Starts a process. Its mark is in its environment from the first moment.
     pub(crate) fn start(table: &ProcessTable, order: SpawnOrder) -> Result<Self, SpawnError> {
         if !order.working_folder.is_dir() {
-            return Err(SpawnError::NoFolder(order.working_folder.display().to_string()));
+            return Err(SpawnError::NoFolder(
+                order.working_folder.display().to_string(),
+            ));
         }
         let mut child = Command::new(&order.program)
             .args(&order.arguments)
@@ -145,7 +151,12 @@ impl Supervised {
             secrets: order.secrets,
         };
         let done = tokio::spawn(supervisor.run(child));
-        Ok(Self { record, stdin, stop, done })
+        Ok(Self {
+            record,
+            stdin,
+            stop,
+            done,
+        })
     }
 
     /// Queues one frame. A process whose input is closed takes nothing; its exit tells the rest.
@@ -199,7 +210,10 @@ impl Supervisor {
         let stderr = child.stderr.take();
         let outputs_over = CancellationToken::new();
         let outputs = async {
-            tokio::join!(self.read(stdout, Stream::Stdout), self.read(stderr, Stream::Stderr));
+            tokio::join!(
+                self.read(stdout, Stream::Stdout),
+                self.read(stderr, Stream::Stderr)
+            );
             outputs_over.cancel();
         };
         let (status_sender, status) = tokio::sync::oneshot::channel();
@@ -328,7 +342,9 @@ impl Supervisor {
             };
             if self.abandon.is_cancelled() {
                 // What was in the pipe when the process ended is read; what a descendant adds is not.
-                let Some(left) = left_after_end.checked_sub(bytes.len()) else { break };
+                let Some(left) = left_after_end.checked_sub(bytes.len()) else {
+                    break;
+                };
                 left_after_end = left;
             }
             // Cutting a slice in memory does not fail.
@@ -364,7 +380,7 @@ impl Supervisor {
             stream,
             text,
             state: line.state,
-            room,
+            _room: room,
         };
         self.outlet.events.send(event).await.map_err(|_| Unheard)
     }

@@ -16,7 +16,13 @@ impl Bench {
         let marker = HostMarker::load_or_create(data.path()).unwrap();
         let (outlet, events) = Outlet::new();
         let folder = data.path().to_owned();
-        Self { _data: data, folder, table: ProcessTable::start(marker), outlet, events }
+        Self {
+            _data: data,
+            folder,
+            table: ProcessTable::start(marker),
+            outlet,
+            events,
+        }
     }
 
     fn shell(&self, script: &str) -> Supervised {
@@ -67,13 +73,21 @@ impl Bench {
     }
 
     fn pid_in(&self, file: &str) -> u32 {
-        std::fs::read_to_string(self.folder.join(file)).unwrap().trim().parse().unwrap()
+        std::fs::read_to_string(self.folder.join(file))
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap()
     }
 }
 
 async fn assert_all_gone(pids: &[u32]) {
     for pid in pids {
-        assert!(proc_fs::row(*pid).is_none(), "process {pid} is still there: {:?}", proc_fs::row(*pid));
+        assert!(
+            proc_fs::row(*pid).is_none(),
+            "process {pid} is still there: {:?}",
+            proc_fs::row(*pid)
+        );
     }
 }
 
@@ -108,10 +122,21 @@ async fn the_environment_is_what_was_asked_for_and_the_marks() {
     let mut bench = Bench::new();
     let _process = bench.shell("exec env");
     let (lines, _) = bench.exit().await;
-    let mut names: Vec<_> = lines.iter().map(|line| line.split('=').next().unwrap()).collect();
+    let mut names: Vec<_> = lines
+        .iter()
+        .map(|line| line.split('=').next().unwrap())
+        .collect();
     names.retain(|name| !["PWD", "SHLVL", "_", "OLDPWD"].contains(name));
     names.sort_unstable();
-    assert_eq!(names, ["PATH", "WEFT_HOST", "WEFT_PROVIDER_PROCESS", "WEFT_PROVIDER_SESSION"]);
+    assert_eq!(
+        names,
+        [
+            "PATH",
+            "WEFT_HOST",
+            "WEFT_PROVIDER_PROCESS",
+            "WEFT_PROVIDER_SESSION"
+        ]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,12 +148,24 @@ async fn a_tree_with_a_grandchild_that_left_its_group_and_ignores_the_signal_is_
          while [ ! -e ready ]; do sleep 0.01; done; echo ready; while :; do sleep 1; done",
     );
     assert_eq!(bench.line().await.0, "ready");
-    let pids = [bench.pid_in("leader"), bench.pid_in("child"), bench.pid_in("stray")];
-    assert_ne!(proc_fs::row(pids[2]).unwrap().group, pids[0], "the stray left the group");
+    let pids = [
+        bench.pid_in("leader"),
+        bench.pid_in("child"),
+        bench.pid_in("stray"),
+    ];
+    assert_ne!(
+        proc_fs::row(pids[2]).unwrap().group,
+        pids[0],
+        "the stray left the group"
+    );
     let begun = Instant::now();
     process.stop();
     process.ended().await;
-    assert!(begun.elapsed() < Duration::from_secs(5), "took {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "took {:?}",
+        begun.elapsed()
+    );
     assert_all_gone(&pids).await;
 }
 
@@ -141,8 +178,14 @@ async fn what_an_agent_leaves_behind_at_its_own_exit_is_ended_and_reaped() {
     );
     let begun = Instant::now();
     let (lines, status) = bench.exit().await;
-    assert!(begun.elapsed() < Duration::from_secs(2), "the exit waits for no stray");
-    assert_eq!((lines.as_slice(), status.code()), (["last words".to_owned()].as_slice(), Some(0)));
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "the exit waits for no stray"
+    );
+    assert_eq!(
+        (lines.as_slice(), status.code()),
+        (["last words".to_owned()].as_slice(), Some(0))
+    );
     process.ended().await;
     assert_all_gone(&[bench.pid_in("stray")]).await;
 }
@@ -158,7 +201,10 @@ async fn a_process_that_does_not_read_stalls_at_the_bound() {
             Ok(()) => taken += frame.len(),
             Err(error) => break error,
         }
-        assert!(taken <= limits::STDIN_BYTES_MAX + (1 << 20), "nothing stops the queue");
+        assert!(
+            taken <= limits::STDIN_BYTES_MAX + (1 << 20),
+            "nothing stops the queue"
+        );
     };
     assert_eq!(refused, StdinError::Stalled);
     process.stop();
@@ -200,7 +246,10 @@ async fn one_endless_line_is_cut_and_told_once() {
     let process = bench.shell("head -c 1073741824 /dev/zero; echo; echo after");
     let before = resident_bytes();
     let (text, state) = bench.line().await;
-    assert_eq!((text.len(), state), (limits::LINE_BYTES_MAX as usize, LineState::OverLimit));
+    assert_eq!(
+        (text.len(), state),
+        (limits::LINE_BYTES_MAX as usize, LineState::OverLimit)
+    );
     drop(text);
     assert_eq!(bench.line().await, ("after".to_owned(), LineState::Whole));
     assert!(resident_bytes().saturating_sub(before) < 32 << 20);
@@ -221,7 +270,14 @@ async fn a_secret_in_what_a_process_prints_becomes_its_placeholder() {
     );
     let (mut lines, _) = bench.exit().await;
     lines.sort();
-    assert_eq!(lines, ["cut ", &format!("says {placeholder} twice {placeholder}"), &placeholder]);
+    assert_eq!(
+        lines,
+        [
+            "cut ",
+            &format!("says {placeholder} twice {placeholder}"),
+            &placeholder
+        ]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -236,7 +292,10 @@ async fn a_process_and_its_descendants_are_ours_and_others_are_not() {
     assert!(bench.table.is_ours(leader) && bench.table.is_ours(stray));
     assert!(!bench.table.is_ours(std::process::id()), "the host itself");
     assert!(!bench.table.is_ours(1), "the first process");
-    assert!(bench.table.is_ours(u32::MAX), "one that cannot be looked at");
+    assert!(
+        bench.table.is_ours(u32::MAX),
+        "one that cannot be looked at"
+    );
     process.stop();
     process.ended().await;
     assert_all_gone(&[leader, stray]).await;
@@ -270,7 +329,10 @@ async fn a_program_that_cannot_run_is_an_error_and_not_a_process() {
         secrets: SessionSecrets::default(),
         outlet: bench.outlet.clone(),
     };
-    assert!(matches!(Supervised::start(&bench.table, order), Err(SpawnError::System(_))));
+    assert!(matches!(
+        Supervised::start(&bench.table, order),
+        Err(SpawnError::System(_))
+    ));
 }
 
 fn resident_bytes() -> usize {

@@ -33,7 +33,11 @@ pub(crate) struct LineCutter {
 
 impl LineCutter {
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { bytes_max, pending: Vec::new(), skipping: false }
+        Self {
+            bytes_max,
+            pending: Vec::new(),
+            skipping: false,
+        }
     }
 
     /// Takes bytes and gives the lines they complete.
@@ -89,7 +93,10 @@ impl LineCutter {
                 crate::text::cut(text, self.bytes_max)
             }
         };
-        RawLine { text, state: if over { LineState::OverLimit } else { state } }
+        RawLine {
+            text,
+            state: if over { LineState::OverLimit } else { state },
+        }
     }
 }
 
@@ -114,11 +121,17 @@ mod tests {
             lines.extend(cutter.push(chunk).unwrap());
         }
         lines.extend(cutter.finish());
-        lines.into_iter().map(|line| (line.text, line.state)).collect()
+        lines
+            .into_iter()
+            .map(|line| (line.text, line.state))
+            .collect()
     }
 
     fn check(bytes_max: usize, stream: &[u8], expected: &[(&str, LineState)]) {
-        let expected: Vec<_> = expected.iter().map(|(t, s)| ((*t).to_owned(), *s)).collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(t, s)| ((*t).to_owned(), *s))
+            .collect();
         assert_eq!(cut(bytes_max, &[stream]), expected, "in one piece");
         let single: Vec<&[u8]> = stream.chunks(1).collect();
         assert_eq!(cut(bytes_max, &single), expected, "byte by byte");
@@ -128,10 +141,18 @@ mod tests {
     fn lines_end_at_line_feeds_alone() {
         check(99, b"", &[]);
         check(99, b"a\nb\n", &[("a", Whole), ("b", Whole)]);
-        check(99, b"a\r\n\r\nb\n", &[("a", Whole), ("", Whole), ("b", Whole)]);
+        check(
+            99,
+            b"a\r\n\r\nb\n",
+            &[("a", Whole), ("", Whole), ("b", Whole)],
+        );
         check(99, b"a\rb\n", &[("a\rb", Whole)]);
         check(99, b"a\r\r\n", &[("a\r", Whole)]);
-        check(99, "a\u{2028}b\u{85}c\n".as_bytes(), &[("a\u{2028}b\u{85}c", Whole)]);
+        check(
+            99,
+            "a\u{2028}b\u{85}c\n".as_bytes(),
+            &[("a\u{2028}b\u{85}c", Whole)],
+        );
         check(99, b"a\0b\n", &[("a\0b", Whole)]);
         check(99, b"\xef\xbb\xbf{}\n", &[("\u{feff}{}", Whole)]);
     }
@@ -140,14 +161,22 @@ mod tests {
     fn a_stream_that_ends_in_a_line_says_so() {
         check(99, b"a\nhalf", &[("a", Whole), ("half", Unterminated)]);
         check(99, b"half\r", &[("half\r", Unterminated)]);
-        check(99, b"{\"looks\":\"whole\"}", &[("{\"looks\":\"whole\"}", Unterminated)]);
+        check(
+            99,
+            b"{\"looks\":\"whole\"}",
+            &[("{\"looks\":\"whole\"}", Unterminated)],
+        );
     }
 
     #[test]
     fn characters_may_be_split_between_reads_and_bad_bytes_are_marked() {
         check(99, "äöü€😀\n".as_bytes(), &[("äöü€😀", Whole)]);
         check(99, b"a\xffb\n", &[("a\u{fffd}b", Whole)]);
-        check(99, b"\xed\xa0\x80\n", &[("\u{fffd}\u{fffd}\u{fffd}", Whole)]);
+        check(
+            99,
+            b"\xed\xa0\x80\n",
+            &[("\u{fffd}\u{fffd}\u{fffd}", Whole)],
+        );
         check(99, b"\xe2\x82", &[("\u{fffd}", Unterminated)]);
     }
 

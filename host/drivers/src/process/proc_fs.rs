@@ -24,7 +24,10 @@ pub(crate) enum Life {
 
 impl ProcessRow {
     pub(crate) fn record(&self) -> ProcessRecord {
-        ProcessRecord { pid: self.pid, start_ticks: self.start_ticks }
+        ProcessRecord {
+            pid: self.pid,
+            start_ticks: self.start_ticks,
+        }
     }
 
     pub(crate) fn is_alive(&self) -> bool {
@@ -51,9 +54,13 @@ pub(crate) fn rows() -> Vec<ProcessRow> {
 
 /// Whether the environment a process was started with holds all of these variables. False where it cannot be read.
 pub(crate) fn was_started_with(pid: u32, variables: &[(&str, &str)]) -> bool {
-    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
+        return false;
+    };
     let entries: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
-    variables.iter().all(|(name, value)| entries.contains(&format!("{name}={value}").as_bytes()))
+    variables
+        .iter()
+        .all(|(name, value)| entries.contains(&format!("{name}={value}").as_bytes()))
 }
 
 fn parse(pid: u32, stat: &str) -> Option<ProcessRow> {

@@ -49,7 +49,8 @@ pub(crate) fn find_program(program: &str, path_variable: &str) -> Result<PathBuf
 /// `None`: no such file.
 fn is_executable(path: &Path) -> Option<bool> {
     let meta = std::fs::metadata(path).ok()?;
-    meta.is_file().then(|| meta.permissions().mode() & 0o111 != 0)
+    meta.is_file()
+        .then(|| meta.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

@@ -32,9 +32,13 @@ pub(crate) enum Signalled {
 
 /// Sends a signal to this very process, never to a later one with its pid.
 pub(crate) fn send(process: ProcessRecord, signal: Signal) -> Signalled {
-    let Some(pid) = raw(process.pid) else { return Signalled::Gone };
+    let Some(pid) = raw(process.pid) else {
+        return Signalled::Gone;
+    };
     // The descriptor pins the process; the start time tells whether it is the right one.
-    let Ok(pinned) = pidfd_open(pid, PidfdFlags::empty()) else { return Signalled::Gone };
+    let Ok(pinned) = pidfd_open(pid, PidfdFlags::empty()) else {
+        return Signalled::Gone;
+    };
     if proc_fs::row(process.pid).is_none_or(|row| row.start_ticks != process.start_ticks) {
         return Signalled::Gone;
     }
@@ -59,7 +63,10 @@ pub(crate) fn send_to_group(leader: u32, signal: Signal) {
 pub(crate) fn reap(pid: u32) {
     let Some(pid) = raw(pid) else { return };
     // An error means it is no child of this process or was reaped already.
-    let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+    let _ = waitid(
+        WaitId::Pid(pid),
+        WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+    );
 }
 
 fn raw(pid: u32) -> Option<Pid> {

@@ -55,11 +55,13 @@ pub async fn sweep(recorded: &[ProcessRecord], marker: &HostMarker) -> SweepRepo
             report.remaining = found.iter().map(ProcessRow::record).collect();
             break;
         }
-        let first_sight = |row: &&ProcessRow| {
-            signal_now == Signal::KILL || !ended.contains(&row.record())
-        };
-        let targets: Vec<ProcessRecord> =
-            found.iter().filter(first_sight).map(ProcessRow::record).collect();
+        let first_sight =
+            |row: &&ProcessRow| signal_now == Signal::KILL || !ended.contains(&row.record());
+        let targets: Vec<ProcessRecord> = found
+            .iter()
+            .filter(first_sight)
+            .map(ProcessRow::record)
+            .collect();
         for target in targets {
             if signal::send(target, signal_now) == Signalled::Sent {
                 ended.insert(target);
@@ -70,7 +72,10 @@ pub async fn sweep(recorded: &[ProcessRecord], marker: &HostMarker) -> SweepRepo
         }
         tokio::time::sleep(POLL).await;
     }
-    report.ended = ended.into_iter().filter(|record| !report.remaining.contains(record)).collect();
+    report.ended = ended
+        .into_iter()
+        .filter(|record| !report.remaining.contains(record))
+        .collect();
     report
 }
 
@@ -83,7 +88,10 @@ fn find(
     let rows = proc_fs::rows();
     let spared = own_line(&rows);
     let mut found: BTreeMap<u32, ProcessRow> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.is_alive() && !spared.contains(&row.pid)) {
+    for row in rows
+        .iter()
+        .filter(|row| row.is_alive() && !spared.contains(&row.pid))
+    {
         if recorded.contains(&row.record())
             || before.contains(&row.record())
             || proc_fs::was_started_with(row.pid, &[(HOST_VARIABLE, marker.as_str())])
@@ -93,7 +101,10 @@ fn find(
     }
     let mut frontier: Vec<u32> = found.keys().copied().collect();
     while let Some(parent) = frontier.pop() {
-        for row in rows.iter().filter(|row| row.parent == parent && row.is_alive()) {
+        for row in rows
+            .iter()
+            .filter(|row| row.parent == parent && row.is_alive())
+        {
             if !spared.contains(&row.pid) && found.insert(row.pid, *row).is_none() {
                 frontier.push(row.pid);
             }
@@ -107,7 +118,10 @@ fn own_line(rows: &[ProcessRow]) -> BTreeSet<u32> {
     let mut line = BTreeSet::new();
     let mut pid = std::process::id();
     while pid > 0 && line.insert(pid) {
-        pid = rows.iter().find(|row| row.pid == pid).map_or(0, |row| row.parent);
+        pid = rows
+            .iter()
+            .find(|row| row.pid == pid)
+            .map_or(0, |row| row.parent);
     }
     line
 }
@@ -140,13 +154,22 @@ mod tests {
         let mut foreign = sleeper(Some(&foreign_marker));
         let mut reused = sleeper(None);
         // exec has happened once the environment is the new one; a spawned child has always exec'ed.
-        let earlier = ProcessRecord { start_ticks: 1, ..record(&reused) };
-        let gone = ProcessRecord { pid: u32::MAX - 1, start_ticks: 1 };
+        let earlier = ProcessRecord {
+            start_ticks: 1,
+            ..record(&reused)
+        };
+        let gone = ProcessRecord {
+            pid: u32::MAX - 1,
+            start_ticks: 1,
+        };
         let ended = [record(&recorded), record(&marked)];
         let report = sweep(&[record(&recorded), earlier, gone], &marker).await;
         assert_eq!(report.ended.len(), 2);
         assert!(ended.iter().all(|record| report.ended.contains(record)));
-        assert_eq!((report.gone, report.reused, report.remaining), (1, vec![reused.id()], vec![]));
+        assert_eq!(
+            (report.gone, report.reused, report.remaining),
+            (1, vec![reused.id()], vec![])
+        );
         assert!(recorded.wait().unwrap().code().is_none());
         assert!(marked.wait().unwrap().code().is_none());
         for spared in [&mut foreign, &mut reused] {

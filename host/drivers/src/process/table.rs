@@ -44,8 +44,11 @@ impl ProcessTable {
     /// Starts the table and its regular look at `/proc`. Needs a tokio runtime.
     #[must_use]
     pub fn start(marker: HostMarker) -> Self {
-        let inner =
-            Arc::new(Inner { marker, host: std::process::id(), state: Mutex::default() });
+        let inner = Arc::new(Inner {
+            marker,
+            host: std::process::id(),
+            state: Mutex::default(),
+        });
         tokio::spawn(look_regularly(Arc::downgrade(&inner)));
         Self { inner }
     }
@@ -58,7 +61,9 @@ impl ProcessTable {
         if pid == host {
             return false;
         }
-        let Some(row) = proc_fs::row(pid) else { return true };
+        let Some(row) = proc_fs::row(pid) else {
+            return true;
+        };
         if proc_fs::was_started_with(pid, &[(HOST_VARIABLE, self.inner.marker.as_str())]) {
             return true;
         }
@@ -140,7 +145,15 @@ impl Inner {
     fn find(&self, tree: &Tree, search: Search) -> Vec<ProcessRow> {
         let rows = proc_fs::rows();
         let leaders = self.leaders();
-        tree.find(&Look { rows: &rows, host: self.host, marker: &self.marker, leaders: &leaders }, search)
+        tree.find(
+            &Look {
+                rows: &rows,
+                host: self.host,
+                marker: &self.marker,
+                leaders: &leaders,
+            },
+            search,
+        )
     }
 
     /// Remembers descendants and takes away the exit status of adopted ones that ended.
@@ -152,8 +165,12 @@ impl Inner {
         let mut descendants: BTreeSet<ProcessRecord> = BTreeSet::new();
         let leaders = self.leaders();
         for tree in &trees {
-            let look =
-                Look { rows: &rows, host: self.host, marker: &self.marker, leaders: &leaders };
+            let look = Look {
+                rows: &rows,
+                host: self.host,
+                marker: &self.marker,
+                leaders: &leaders,
+            };
             for row in tree.find(&look, Search::Orphans) {
                 descendants.insert(row.record());
                 if own.is_some_and(|own| own.session != row.session) {
@@ -163,15 +180,21 @@ impl Inner {
         }
         let mut state = self.lock();
         let still_there: BTreeSet<u32> = rows.iter().map(|row| row.session).collect();
-        state.sessions.retain(|session| still_there.contains(session));
-        state.strays.retain(|stray| rows.iter().any(|row| row.record() == *stray));
+        state
+            .sessions
+            .retain(|session| still_there.contains(session));
+        state
+            .strays
+            .retain(|stray| rows.iter().any(|row| row.record() == *stray));
         let ended: Vec<&ProcessRow> = rows
             .iter()
             .filter(|row| {
                 row.parent == self.host && !row.is_alive() && !state.trees.contains_key(&row.pid)
             })
             .collect();
-        state.unknown.retain(|record, _| ended.iter().any(|row| row.record() == *record));
+        state
+            .unknown
+            .retain(|record, _| ended.iter().any(|row| row.record() == *record));
         for row in ended {
             let known = descendants.contains(&row.record())
                 || state.strays.contains(&row.record())

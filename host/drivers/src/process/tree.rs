@@ -38,7 +38,12 @@ pub(crate) struct Look<'a> {
 
 impl Tree {
     pub(crate) fn new(leader: ProcessRecord, session: String, process_id: u32) -> Self {
-        Self { leader, session, process: process_id.to_string(), seen: Mutex::default() }
+        Self {
+            leader,
+            session,
+            process: process_id.to_string(),
+            seen: Mutex::default(),
+        }
     }
 
     pub(crate) fn leader(&self) -> ProcessRecord {
@@ -76,7 +81,10 @@ impl Tree {
 
     /// What was found by the last look.
     pub(crate) fn seen(&self) -> BTreeSet<ProcessRecord> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn may_belong(&self, row: &ProcessRow, look: &Look<'_>) -> bool {

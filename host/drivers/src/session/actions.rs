@@ -15,9 +15,7 @@ use crate::bindings::v0_1::types as wit;
 use crate::component::LoadedDriver;
 use crate::grants::{Gate, Refusal};
 use crate::limits::{self, SessionLimits};
-use crate::process::{
-    Outlet, ProcessTable, SpawnOrder, StdinError, Supervised, find_program,
-};
+use crate::process::{Outlet, ProcessTable, SpawnOrder, StdinError, Supervised, find_program};
 use crate::secrets::SessionSecrets;
 
 /// An action that is not done. Ends the session.
@@ -71,7 +69,9 @@ impl Refused {
             other => host_failure(
                 FailureClass::Unknown,
                 "driver_violation",
-                format!("The driver `{driver}` was ended: {other}. Report it to the driver's author."),
+                format!(
+                    "The driver `{driver}` was ended: {other}. Report it to the driver's author."
+                ),
             ),
         }
     }
@@ -134,7 +134,9 @@ impl Hands {
         if self.processes.len() >= self.limits.processes_max as usize {
             return Err(Refused::Processes(self.limits.processes_max));
         }
-        let line = self.gate.spawn(self.driver.manifest(), wish, &self.secrets)?;
+        let line = self
+            .gate
+            .spawn(self.driver.manifest(), wish, &self.secrets)?;
         let path_variable = line.environment.get("PATH").map_or("", String::as_str);
         let started = find_program(&line.program, path_variable)
             .map_err(|error| error.to_string())
@@ -164,12 +166,21 @@ impl Hands {
                     start_ticks: process.record.start_ticks,
                 };
                 self.processes.insert(wish.process_id, process);
-                Ok(Done { report: Some(report), input: None })
+                Ok(Done {
+                    report: Some(report),
+                    input: None,
+                })
             }
             Err(reason) => {
                 let cause = wit::ExitCause::NotStarted(reason);
-                let exited = wit::Exited { process_id: wish.process_id, cause };
-                Ok(Done { report: None, input: Some(wit::Input::Exited(exited)) })
+                let exited = wit::Exited {
+                    process_id: wish.process_id,
+                    cause,
+                };
+                Ok(Done {
+                    report: None,
+                    input: Some(wit::Input::Exited(exited)),
+                })
             }
         }
     }
@@ -183,7 +194,9 @@ impl Hands {
             let (size, max) = (write.frame.len(), self.limits.line_bytes_max);
             return Err(Refused::FrameSize { size, max });
         }
-        let Some(process) = self.own(write.process_id)? else { return Ok(()) };
+        let Some(process) = self.own(write.process_id)? else {
+            return Ok(());
+        };
         match process.write(&self.secrets.reveal(&write.frame)) {
             Ok(()) | Err(StdinError::Closed) => Ok(()),
             Err(StdinError::Stalled) => Err(Refused::Stalled),
@@ -226,7 +239,11 @@ impl Hands {
     }
 
     pub(crate) fn due_timers(&mut self, now: Instant) -> Vec<wit::Input> {
-        self.timers.take_due(now).into_iter().map(wit::Input::Timer).collect()
+        self.timers
+            .take_due(now)
+            .into_iter()
+            .map(wit::Input::Timer)
+            .collect()
     }
 
     /// Writes a file into the session folder.
@@ -244,10 +261,16 @@ impl Hands {
         if self.secrets.names_one(&file.text) {
             return Err(Refused::File("with the placeholder of a secret"));
         }
-        let others: usize =
-            self.files.iter().filter(|(name, _)| **name != file.name).map(|(_, size)| size).sum();
+        let others: usize = self
+            .files
+            .iter()
+            .filter(|(name, _)| **name != file.name)
+            .map(|(_, size)| size)
+            .sum();
         if others + file.text.len() > self.limits.file_bytes_max as usize {
-            return Err(Refused::File("beyond the size all files of a session may have"));
+            return Err(Refused::File(
+                "beyond the size all files of a session may have",
+            ));
         }
         if !self.files.contains_key(&file.name) && self.files.len() >= limits::FILES_MAX {
             return Err(Refused::File("beyond the number a session may have"));
@@ -269,7 +292,8 @@ impl Hands {
 
     /// Stops every process and gives them away to be waited for.
     pub(crate) fn let_go(&mut self) -> Vec<Supervised> {
-        let processes: Vec<Supervised> = std::mem::take(&mut self.processes).into_values().collect();
+        let processes: Vec<Supervised> =
+            std::mem::take(&mut self.processes).into_values().collect();
         for process in &processes {
             process.stop();
         }

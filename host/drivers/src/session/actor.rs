@@ -1,7 +1,9 @@
 //! The task of one provider session.
 
-use domain::provider_event::{FailureClass, ProviderEvent, ProviderReport, SessionEnd, TurnOutcome};
 use domain::ids::{ProviderInstanceId, ProviderSessionId};
+use domain::provider_event::{
+    FailureClass, ProviderEvent, ProviderReport, SessionEnd, TurnOutcome,
+};
 use threads::ports::ProviderWork;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -32,7 +34,9 @@ async fn run(parts: SessionParts, voice: Voice, mut inbox: mpsc::UnboundedReceiv
     let body = match Body::open(&parts, "session") {
         Ok(body) => body,
         Err(failure) => {
-            voice.last_words(Ending::Failed(failure), inbox, Vec::new()).await;
+            voice
+                .last_words(Ending::Failed(failure), inbox, Vec::new())
+                .await;
             return;
         }
     };
@@ -43,10 +47,14 @@ async fn run(parts: SessionParts, voice: Voice, mut inbox: mpsc::UnboundedReceiv
         held: capabilities.threads,
         mode_switch: capabilities.mode_switch,
         model_switch: capabilities.model_switch,
-        call_ms_max: capabilities.mcp_wait_ms_max.unwrap_or(limits::TOOL_CALL_MS_MAX),
+        call_ms_max: capabilities
+            .mcp_wait_ms_max
+            .unwrap_or(limits::TOOL_CALL_MS_MAX),
         credentials: voice.ports.credentials.clone(),
         secrets: body.secrets.clone(),
-        measure: Measure { text_bytes_max: parts.limits.text_bytes_max as usize },
+        measure: Measure {
+            text_bytes_max: parts.limits.text_bytes_max as usize,
+        },
     };
     let mut actor = Actor {
         ledger: Ledger::new(identity, Instant::now()),
@@ -148,7 +156,14 @@ impl Actor {
 
     fn wake(&self) -> Option<Instant> {
         let closing = self.closing.as_ref().map(|closing| closing.deadline);
-        [self.body.hands.next_timer(), self.ledger.deadline(), closing].into_iter().flatten().min()
+        [
+            self.body.hands.next_timer(),
+            self.ledger.deadline(),
+            closing,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// Hands inputs to the driver and does what it asks, until it asks for nothing more.
@@ -163,9 +178,10 @@ impl Actor {
                     Step::Report(report) => self.voice.report(report).await?,
                     Step::Input(input) => inputs.push(input),
                     Step::Event(event) => {
-                        let effects = self.ledger.event(event, now).map_err(|violation| {
-                            Ending::Failed(self.body.violation(violation))
-                        })?;
+                        let effects = self
+                            .ledger
+                            .event(event, now)
+                            .map_err(|violation| Ending::Failed(self.body.violation(violation)))?;
                         inputs.extend(self.apply(effects).await?);
                     }
                 }
@@ -179,16 +195,24 @@ impl Actor {
         for report in effects.reports {
             let worked = matches!(
                 report,
-                ProviderEvent::TurnEnded { outcome: TurnOutcome::Completed, .. }
+                ProviderEvent::TurnEnded {
+                    outcome: TurnOutcome::Completed,
+                    ..
+                }
             );
             self.voice.report(report).await?;
             if worked {
-                self.voice.tell(News::TurnWorked { session: self.voice.session.clone() });
+                self.voice.tell(News::TurnWorked {
+                    session: self.voice.session.clone(),
+                });
             }
         }
         if let Some(snapshot) = effects.snapshot {
             let session = self.voice.session.clone();
-            self.voice.tell(News::Learned { session, snapshot: Box::new(snapshot) });
+            self.voice.tell(News::Learned {
+                session,
+                snapshot: Box::new(snapshot),
+            });
         }
         if let Some(failure) = effects.ended {
             return Err(match failure {
@@ -213,7 +237,9 @@ impl Actor {
             deadline: Instant::now() + limits::CLOSE_GRACE,
             reason: reason.to_owned(),
         });
-        let close = wit::Input::Close(wit::Close { reason: reason.to_owned() });
+        let close = wit::Input::Close(wit::Close {
+            reason: reason.to_owned(),
+        });
         // Boxed: closing delivers, and delivering may close.
         Box::pin(self.deliver(vec![close])).await
     }
@@ -222,7 +248,10 @@ impl Actor {
     async fn look_around(&mut self) -> Result<(), Ending> {
         let threads = self.ledger.activity();
         let busy = threads.values().any(|activity| activity.busy);
-        self.voice.status.write(Status { held: self.ledger.held(), threads });
+        self.voice.status.write(Status {
+            held: self.ledger.held(),
+            threads,
+        });
         match &self.closing {
             Some(closing) if !self.body.hands.has_processes() => {
                 Err(Ending::Stopped(closing.reason.clone()))
@@ -237,7 +266,7 @@ impl Actor {
                 );
                 Err(Ending::Failed(self.body.with_last_words(failure)))
             }
-            None if self.ledger.is_spent() => self.close("stopped").await,
+            None if self.ledger.is_spent() => self.close(&self.ledger.last_release()).await,
             None => Ok(()),
         }
     }
@@ -253,9 +282,17 @@ impl Actor {
                 break;
             }
         }
-        self.voice.status.write(Status { held: self.ledger.held(), threads: Default::default() });
+        self.voice.status.write(Status {
+            held: self.ledger.held(),
+            threads: Default::default(),
+        });
         for pid in self.body.end().await {
-            if self.voice.report(ProviderEvent::ProcessEnded { pid }).await.is_err() {
+            if self
+                .voice
+                .report(ProviderEvent::ProcessEnded { pid })
+                .await
+                .is_err()
+            {
                 break;
             }
         }
@@ -306,8 +343,18 @@ impl Voice {
                 (SessionEnd::Failed, failure.message)
             }
         };
-        let _ = self.report(ProviderEvent::SessionEnded { reason: reason.clone(), end }).await;
-        self.tell(News::Over { session: self.session.clone(), end, reason, undone });
+        let _ = self
+            .report(ProviderEvent::SessionEnded {
+                reason: reason.clone(),
+                end,
+            })
+            .await;
+        self.tell(News::Over {
+            session: self.session.clone(),
+            end,
+            reason,
+            undone,
+        });
     }
 }
 

@@ -51,6 +51,7 @@ pub(crate) struct Body {
     leaving: JoinSet<()>,
     stderr_tail: VecDeque<String>,
     started_a_process: bool,
+    actions_max: u32,
 }
 
 impl Body {
@@ -66,7 +67,10 @@ impl Body {
             .iter()
             .map(|secret| {
                 let placeholder = secrets.hold(secret.name(), secret.value())?;
-                Ok(wit::Secret { name: secret.name().to_owned(), placeholder })
+                Ok(wit::Secret {
+                    name: secret.name().to_owned(),
+                    placeholder,
+                })
             })
             .collect::<Result<Vec<_>, crate::secrets::HoldError>>()
             .map_err(|error| {
@@ -74,8 +78,7 @@ impl Body {
             })?;
         let working_folder = parts.workspace.clone().unwrap_or_else(|| folder.clone());
         let config = session_config(parts, purpose, &working_folder, &folder, held)?;
-        let mut recording =
-            Recording::open(parts.recordings.as_deref(), parts.id.as_str());
+        let mut recording = Recording::open(parts.recordings.as_deref(), parts.id.as_str());
         recording.opened(&config);
         let scrub = {
             let secrets = secrets.clone();
@@ -97,11 +100,15 @@ impl Body {
             leaving: JoinSet::new(),
             stderr_tail: VecDeque::new(),
             started_a_process: false,
+            actions_max: parts.limits.actions_max,
         })
     }
 
     /// One call of the guest.
-    pub(crate) async fn call(&mut self, inputs: Vec<wit::Input>) -> Result<Vec<wit::Action>, Failure> {
+    pub(crate) async fn call(
+        &mut self,
+        inputs: Vec<wit::Input>,
+    ) -> Result<Vec<wit::Action>, Failure> {
         self.recording.inputs(&inputs);
         let Some(mut guest) = self.guest.take() else {
             return Err(guest_failure(&self.kind, &GuestError::Discarded));
@@ -121,14 +128,14 @@ impl Body {
         };
         self.guest = guest;
         match result {
-            Ok(actions) if actions.len() <= limits::ACTIONS_MAX as usize => {
+            Ok(actions) if actions.len() <= self.actions_max as usize => {
                 self.recording.actions(&actions);
                 Ok(actions)
             }
             Ok(actions) => Err(self.violation(format!(
                 "it returned {} actions at once; the most is {}",
                 actions.len(),
-                limits::ACTIONS_MAX
+                self.actions_max
             ))),
             Err(error) => {
                 self.recording.failed(&error.to_string());
@@ -164,7 +171,10 @@ impl Body {
             wit::Action::WriteFile(file) => hands.write_file(&file),
             wit::Action::Extension(extension) => {
                 let name = crate::text::one_line(&extension.name, 64);
-                tracing::debug!(name, "the driver asked for an extension this host does not know");
+                tracing::debug!(
+                    name,
+                    "the driver asked for an extension this host does not know"
+                );
                 Ok(())
             }
         };
@@ -177,7 +187,13 @@ impl Body {
     /// Turns what a process did into an input, and an end into a report besides.
     pub(crate) fn input(&mut self, event: ProcessEvent) -> (wit::Input, Option<ProviderEvent>) {
         match event {
-            ProcessEvent::Line { process_id, stream, text, state, .. } => {
+            ProcessEvent::Line {
+                process_id,
+                stream,
+                text,
+                state,
+                ..
+            } => {
                 if stream == Stream::Stderr {
                     self.remember_stderr(&text);
                 }
@@ -196,13 +212,23 @@ impl Body {
                 };
                 (wit::Input::Line(line), None)
             }
-            ProcessEvent::Exited { process_id, pid, status } => {
+            ProcessEvent::Exited {
+                process_id,
+                pid,
+                status,
+            } => {
                 if let Some(process) = self.hands.exited(process_id) {
                     self.leaving.spawn(process.ended());
                 }
                 while self.leaving.try_join_next().is_some() {}
-                let exited = wit::Exited { process_id, cause: exit_cause(status) };
-                (wit::Input::Exited(exited), Some(ProviderEvent::ProcessEnded { pid }))
+                let exited = wit::Exited {
+                    process_id,
+                    cause: exit_cause(status),
+                };
+                (
+                    wit::Input::Exited(exited),
+                    Some(ProviderEvent::ProcessEnded { pid }),
+                )
             }
         }
     }
@@ -220,16 +246,20 @@ impl Body {
 
     /// With no process, no timer and nobody asked, a driver can never speak again.
     pub(crate) fn is_mute(&self) -> bool {
-        self.started_a_process
-            && !self.hands.has_processes()
-            && self.hands.next_timer().is_none()
+        self.started_a_process && !self.hands.has_processes() && self.hands.next_timer().is_none()
     }
 
     /// The failure of a driver that said or did what it may not.
     pub(crate) fn violation(&self, what: impl std::fmt::Display) -> Failure {
-        let message =
-            format!("The driver `{}` was ended: {what}. Report it to the driver's author.", self.kind);
-        self.scrubbed(host_failure(FailureClass::Unknown, "driver_violation", message))
+        let message = format!(
+            "The driver `{}` was ended: {what}. Report it to the driver's author.",
+            self.kind
+        );
+        self.scrubbed(host_failure(
+            FailureClass::Unknown,
+            "driver_violation",
+            message,
+        ))
     }
 
     /// Adds the agent's last words on standard error.
@@ -248,7 +278,13 @@ impl Body {
 
     /// Ends every process and what it started, and removes the session folder. Returns the pids of those that ended here.
     pub(crate) async fn end(self) -> Vec<u32> {
-        let Self { mut hands, events, mut leaving, folder, .. } = self;
+        let Self {
+            mut hands,
+            events,
+            mut leaving,
+            folder,
+            ..
+        } = self;
         // Readers that wait for room see that nobody listens any more.
         drop(events);
         let processes = hands.let_go();
@@ -271,9 +307,8 @@ fn session_config(
     folder: &std::path::Path,
     secrets: Vec<wit::Secret>,
 ) -> Result<wit::SessionConfig, Failure> {
-    let bits = random::bits().map_err(|error| {
-        host_failure(FailureClass::Unknown, "no_randomness", error.to_string())
-    })?;
+    let bits = random::bits()
+        .map_err(|error| host_failure(FailureClass::Unknown, "no_randomness", error.to_string()))?;
     let low = u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default();
     let high = u64::try_from(bits >> 64).unwrap_or_default();
     let bounds = &parts.limits;
@@ -287,7 +322,7 @@ fn session_config(
         seed: (high, low),
         limits: wit::Limits {
             line_bytes_max: bounds.line_bytes_max,
-            actions_max: bounds.actions_max.min(limits::ACTIONS_MAX),
+            actions_max: bounds.actions_max,
             text_bytes_max: bounds.text_bytes_max,
             file_bytes_max: bounds.file_bytes_max,
             processes_max: bounds.processes_max,
@@ -304,7 +339,9 @@ fn guest_failure(kind: &str, error: &GuestError) -> Failure {
         GuestError::GaveUp(GaveUp::InvalidConfig(_)) => {
             (FailureClass::ValidationError, "invalid_config")
         }
-        GuestError::GaveUp(GaveUp::Unsupported(_)) => (FailureClass::ValidationError, "unsupported"),
+        GuestError::GaveUp(GaveUp::Unsupported(_)) => {
+            (FailureClass::ValidationError, "unsupported")
+        }
         GuestError::GaveUp(GaveUp::Protocol(_)) => (FailureClass::ProviderError, "protocol"),
         GuestError::GaveUp(GaveUp::InvalidInput(_) | GaveUp::Internal(_)) => {
             (FailureClass::Unknown, "driver_fault")
@@ -321,7 +358,13 @@ fn guest_failure(kind: &str, error: &GuestError) -> Failure {
         GuestError::GaveUp(GaveUp::Protocol(_)) => {
             " Check the provider's version against those `weft driver list` names."
         }
-        _ => " Other sessions go on. Send again to start a new one; report it to the driver's author.",
+        _ => {
+            " Other sessions go on. Send again to start a new one; report it to the driver's author."
+        }
     };
-    host_failure(class, code, format!("The driver `{kind}` stopped: {error}.{remedy}"))
+    host_failure(
+        class,
+        code,
+        format!("The driver `{kind}` stopped: {error}.{remedy}"),
+    )
 }

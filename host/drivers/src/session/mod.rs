@@ -57,7 +57,10 @@ pub(crate) struct SessionPorts {
 #[derive(Debug)]
 pub(crate) enum News {
     /// The provider as the session now knows it.
-    Learned { session: ProviderSessionId, snapshot: Box<wit::Snapshot> },
+    Learned {
+        session: ProviderSessionId,
+        snapshot: Box<wit::Snapshot>,
+    },
     /// A turn completed: whatever was wrong with the provider is over.
     TurnWorked { session: ProviderSessionId },
     /// It is over, its processes with it.
@@ -88,11 +91,13 @@ pub(crate) struct SessionHandle {
 
 /// The session takes no more orders; they come back.
 #[derive(Debug)]
-pub(crate) struct Closed(pub(crate) Order);
+pub(crate) struct Closed(pub(crate) Box<Order>);
 
 impl SessionHandle {
     pub(crate) fn send(&self, order: Order) -> Result<(), Closed> {
-        self.orders.send(order).map_err(|refused| Closed(refused.0))
+        self.orders
+            .send(order)
+            .map_err(|refused| Closed(Box::new(refused.0)))
     }
 
     pub(crate) fn status(&self) -> Status {
@@ -113,11 +118,17 @@ struct SharedStatus(Arc<Mutex<Status>>);
 
 impl SharedStatus {
     fn new(held: ThreadsHeld) -> Self {
-        Self(Arc::new(Mutex::new(Status { held, threads: BTreeMap::new() })))
+        Self(Arc::new(Mutex::new(Status {
+            held,
+            threads: BTreeMap::new(),
+        })))
     }
 
     fn read(&self) -> Status {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn write(&self, status: Status) {

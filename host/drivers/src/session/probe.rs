@@ -66,7 +66,8 @@ async fn turn(
             Step::Event(wit::Event::SessionEnded(ended)) => {
                 let failure = ended.failure.map(crate::bindings::convert::failure);
                 if found.is_none() {
-                    return Err(failure.unwrap_or_else(|| body.violation("a probe ended without a snapshot")));
+                    return Err(failure
+                        .unwrap_or_else(|| body.violation("a probe ended without a snapshot")));
                 }
             }
             Step::Event(wit::Event::Extension(_)) | Step::Report(_) | Step::Nothing => {}
@@ -97,12 +98,17 @@ async fn next_inputs(body: &mut Body) -> Vec<wit::Input> {
 /// Lets the driver end its processes itself, for a short time.
 async fn close(body: &mut Body) {
     let ending = async {
-        let mut inputs = vec![wit::Input::Close(wit::Close { reason: "probe-over".to_owned() })];
+        let mut inputs = vec![wit::Input::Close(wit::Close {
+            reason: "probe-over".to_owned(),
+        })];
         while !inputs.is_empty() || body.hands.has_processes() {
             match turn(body, inputs).await {
                 Ok((_, more)) => inputs = more,
                 Err(failure) => {
-                    tracing::debug!(message = failure.message, "a driver did not end its probe well");
+                    tracing::debug!(
+                        message = failure.message,
+                        "a driver did not end its probe well"
+                    );
                     return;
                 }
             }

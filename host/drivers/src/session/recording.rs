@@ -31,11 +31,15 @@ pub(crate) struct Recording {
 impl Recording {
     /// Opens a recording for a session. One that cannot be written is told and left out: work goes on.
     pub(crate) fn open(folder: Option<&Path>, session: &str) -> Self {
-        let Some(folder) = folder else { return Self { file: None } };
+        let Some(folder) = folder else {
+            return Self { file: None };
+        };
         let opened = crate::files::private_folder(folder)
             .and_then(|()| crate::files::create_private(&folder.join(format!("{session}.jsonl"))));
         match opened {
-            Ok(file) => Self { file: Some(std::io::BufWriter::new(file)) },
+            Ok(file) => Self {
+                file: Some(std::io::BufWriter::new(file)),
+            },
             Err(error) => {
                 tracing::error!(%error, session, "cannot record the session");
                 Self { file: None }

@@ -31,7 +31,8 @@ impl Timers {
         if !self.due.contains_key(&id) && self.due.len() >= limits::TIMERS_MAX as usize {
             return Err(TimerRefusal::Count);
         }
-        self.due.insert(id, now + Duration::from_millis(u64::from(delay_ms)));
+        self.due
+            .insert(id, now + Duration::from_millis(u64::from(delay_ms)));
         Ok(())
     }
 
@@ -47,8 +48,12 @@ impl Timers {
 
     /// Takes those that have run out, the oldest first.
     pub(crate) fn take_due(&mut self, now: Instant) -> Vec<u32> {
-        let mut due: Vec<(Instant, u32)> =
-            self.due.iter().filter(|(_, at)| **at <= now).map(|(id, at)| (*at, *id)).collect();
+        let mut due: Vec<(Instant, u32)> = self
+            .due
+            .iter()
+            .filter(|(_, at)| **at <= now)
+            .map(|(id, at)| (*at, *id))
+            .collect();
         due.sort_unstable();
         for (_, id) in &due {
             self.due.remove(id);
@@ -72,7 +77,10 @@ mod tests {
         timers.clear(4);
         assert_eq!(timers.next(), Some(now + Duration::from_millis(5)));
         assert_eq!(timers.take_due(now + Duration::from_millis(10)), [1, 2]);
-        assert_eq!(timers.take_due(now + Duration::from_millis(10)), Vec::<u32>::new());
+        assert_eq!(
+            timers.take_due(now + Duration::from_millis(10)),
+            Vec::<u32>::new()
+        );
         assert_eq!(timers.take_due(now + Duration::from_secs(1)), [3]);
         assert_eq!(timers.next(), None);
     }
@@ -82,11 +90,17 @@ mod tests {
         let now = Instant::now();
         let mut timers = Timers::default();
         assert_eq!(timers.set(1, 0, now), Err(TimerRefusal::Delay(0)));
-        assert_eq!(timers.set(1, u32::MAX, now), Err(TimerRefusal::Delay(u32::MAX)));
+        assert_eq!(
+            timers.set(1, u32::MAX, now),
+            Err(TimerRefusal::Delay(u32::MAX))
+        );
         for id in 0..limits::TIMERS_MAX {
             timers.set(id, limits::TIMER_MS_MAX, now).unwrap();
         }
-        assert_eq!(timers.set(limits::TIMERS_MAX, 1, now), Err(TimerRefusal::Count));
+        assert_eq!(
+            timers.set(limits::TIMERS_MAX, 1, now),
+            Err(TimerRefusal::Count)
+        );
         assert_eq!(timers.set(0, 1, now), Ok(()));
     }
 }
