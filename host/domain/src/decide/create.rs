@@ -13,7 +13,7 @@ use crate::thread::{Lineage, Thread};
 use crate::view::View;
 
 use super::draft::Draft;
-use super::send::check_prompt;
+use super::send::{check_host_room, check_prompt};
 use super::{Ruled, refuse};
 
 pub(super) fn add_project<V: View>(draft: &mut Draft<'_, V>, add: &AddProject) -> Ruled<V> {
@@ -71,6 +71,11 @@ pub(super) fn create_thread<V: View>(draft: &mut Draft<'_, V>, create: &CreateTh
     }
     if let Some(prompt) = &create.prompt
         && let Err(denial) = check_prompt(prompt)
+    {
+        return Ok(Err(denial));
+    }
+    if create.prompt.is_some()
+        && let Err(denial) = check_host_room(draft)?
     {
         return Ok(Err(denial));
     }

@@ -5,8 +5,7 @@ use crate::error::{Denial, DenialCode};
 use crate::ids::{RunId, TaskId, ThreadId, TransferId};
 use crate::item::{ItemKind, ItemStatus};
 use crate::limits::{
-    ACTIVE_CHILDREN_MAX, ACTIVE_THREADS_MAX, DELEGATION_DEPTH_MAX, DERIVED_TITLE_UNITS_MAX,
-    TITLE_UNITS_MAX,
+    ACTIVE_CHILDREN_MAX, DELEGATION_DEPTH_MAX, DERIVED_TITLE_UNITS_MAX, TITLE_UNITS_MAX,
 };
 use crate::message::{CreatedBy, CreationSource, Provenance};
 use crate::modes::{InteractionMode, Modes, RuntimeMode};
@@ -18,7 +17,7 @@ use crate::view::View;
 
 use super::create::queue_message;
 use super::draft::Draft;
-use super::send::check_prompt;
+use super::send::{check_host_room, check_prompt};
 use super::{Ruled, refuse};
 
 pub(super) fn delegate<V: View>(draft: &mut Draft<'_, V>, wanted: &Delegate) -> Ruled<V> {
@@ -246,13 +245,7 @@ fn check_room<V: View>(
              wait for one to end or cancel one."
         );
     }
-    if draft.view.active_thread_count()? >= ACTIVE_THREADS_MAX {
-        refuse!(
-            LimitExceeded,
-            "The host runs {ACTIVE_THREADS_MAX} active threads, its limit: try again later."
-        );
-    }
-    Ok(Ok(()))
+    check_host_room(draft)
 }
 
 fn add_child<V: View>(

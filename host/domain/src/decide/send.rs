@@ -5,7 +5,7 @@ use crate::effect::Effect;
 use crate::error::{Denial, DenialCode};
 use crate::ids::MessageId;
 use crate::item::ItemKind;
-use crate::limits::PROMPT_UNITS_MAX;
+use crate::limits::{ACTIVE_THREADS_MAX, PROMPT_UNITS_MAX};
 use crate::message::{Message, Role};
 use crate::provider::Steering;
 use crate::run::{QueueState, Run, RunStatus};
@@ -38,6 +38,19 @@ pub(super) fn check_prompt(text: &str) -> Result<(), Denial> {
     Ok(())
 }
 
+/// One more thread of the host may begin to work.
+pub(super) fn check_host_room<V: View>(
+    draft: &Draft<'_, V>,
+) -> Result<Result<(), Denial>, V::Fault> {
+    if draft.view.active_thread_count()? >= ACTIVE_THREADS_MAX {
+        refuse!(
+            LimitExceeded,
+            "The host runs {ACTIVE_THREADS_MAX} active threads, its limit: try again later."
+        );
+    }
+    Ok(Ok(()))
+}
+
 pub(super) fn send_message<V: View>(draft: &mut Draft<'_, V>, send: &SendMessage) -> Ruled<V> {
     let thread = match draft.thread(&send.thread_id)? {
         Some(thread) if thread.deleted_at.is_none() => thread,
@@ -53,6 +66,11 @@ pub(super) fn send_message<V: View>(draft: &mut Draft<'_, V>, send: &SendMessage
         return Ok(Err(denial));
     }
     let open = draft.open_runs_of(&thread.id)?;
+    if open.is_empty()
+        && let Err(denial) = check_host_room(draft)?
+    {
+        return Ok(Err(denial));
+    }
     let running = open
         .iter()
         .rfind(|run| run.status == RunStatus::Running && !run.is_stopping())

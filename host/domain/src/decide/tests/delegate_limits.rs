@@ -114,3 +114,29 @@ fn the_host_runs_a_bounded_number_of_threads() {
         assert_eq!(code, (!taken).then_some(LimitExceeded), "{others} others");
     }
 }
+
+#[test]
+fn people_start_no_more_threads_than_the_host_runs() {
+    for (others, taken) in [
+        (ACTIVE_THREADS_MAX - 1, true),
+        (ACTIVE_THREADS_MAX, false),
+        (ACTIVE_THREADS_MAX + 1, false),
+    ] {
+        let code = |command: &dyn Fn(&World, &ThreadId) -> Command| {
+            let mut world = World::new();
+            let idle = world.idle_thread();
+            world.view.other_active_threads = others;
+            let command = command(&world, &idle);
+            world.try_run(&command).err().map(|denial| denial.code)
+        };
+        let refusal = (!taken).then_some(LimitExceeded);
+        let create =
+            |prompt| move |world: &World, _: &ThreadId| Command::CreateThread(world.create(prompt));
+        assert_eq!(code(&create(Some("go"))), refusal, "{others} others");
+        assert_eq!(code(&create(None)), None, "an idle thread runs nothing");
+        let send = |world: &World, idle: &ThreadId| {
+            Command::SendMessage(world.message_to(idle, "go", crate::command::SendMode::Auto))
+        };
+        assert_eq!(code(&send), refusal, "{others} others");
+    }
+}
