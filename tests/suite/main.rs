@@ -1,5 +1,7 @@
 //! The test suite: the product as its users meet it.
 
+mod contract;
 mod delegation;
 mod house;
+mod interface;
 mod support;
