@@ -121,7 +121,7 @@ impl ProcessTable {
         let leaders = self.inner.leaders();
         for row in rows.iter().filter(|row| {
             row.parent == self.inner.host
-                && !leaders.contains(&row.pid)
+                && !leaders.contains_key(&row.pid)
                 && Some(row.group) != own_group
         }) {
             if row.is_alive() {
@@ -138,22 +138,31 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn leaders(&self) -> BTreeSet<u32> {
-        self.lock().trees.keys().copied().collect()
+    fn leaders(&self) -> BTreeMap<u32, u64> {
+        self.lock()
+            .trees
+            .iter()
+            .map(|(pid, tree)| (*pid, tree.leader().start_ticks))
+            .collect()
+    }
+
+    fn look_at<'a>(&'a self, rows: &'a [ProcessRow], leaders: &'a BTreeMap<u32, u64>) -> Look<'a> {
+        Look {
+            rows,
+            host: self.host,
+            marker: &self.marker,
+            host_session: rows
+                .iter()
+                .find(|row| row.pid == self.host)
+                .map(|row| row.session),
+            leaders,
+        }
     }
 
     fn find(&self, tree: &Tree, search: Search) -> Vec<ProcessRow> {
         let rows = proc_fs::rows();
         let leaders = self.leaders();
-        tree.find(
-            &Look {
-                rows: &rows,
-                host: self.host,
-                marker: &self.marker,
-                leaders: &leaders,
-            },
-            search,
-        )
+        tree.find(&self.look_at(&rows, &leaders), search)
     }
 
     /// Remembers descendants and takes away the exit status of adopted ones that ended.
@@ -165,13 +174,7 @@ impl Inner {
         let mut descendants: BTreeSet<ProcessRecord> = BTreeSet::new();
         let leaders = self.leaders();
         for tree in &trees {
-            let look = Look {
-                rows: &rows,
-                host: self.host,
-                marker: &self.marker,
-                leaders: &leaders,
-            };
-            for row in tree.find(&look, Search::Orphans) {
+            for row in tree.find(&self.look_at(&rows, &leaders), Search::Orphans) {
                 descendants.insert(row.record());
                 if own.is_some_and(|own| own.session != row.session) {
                     self.lock().sessions.insert(row.session);

@@ -32,8 +32,10 @@ pub(crate) struct Look<'a> {
     pub(crate) rows: &'a [ProcessRow],
     pub(crate) host: u32,
     pub(crate) marker: &'a HostMarker,
-    /// Pids of every process the host itself started and still waits for.
-    pub(crate) leaders: &'a BTreeSet<u32>,
+    /// Terminal session of the host itself.
+    pub(crate) host_session: Option<u32>,
+    /// Every process the host itself started and still waits for: pid and start time.
+    pub(crate) leaders: &'a BTreeMap<u32, u64>,
 }
 
 impl Tree {
@@ -62,7 +64,8 @@ impl Tree {
             if self.may_belong(row, look)
                 && (seen.contains(&row.record())
                     || (row.parent == look.host && row.group == self.leader.pid)
-                    || self.carries_mark(row, look, search))
+                    || self.carries_mark(row, look, search)
+                    || self.is_ownerless(row, look))
             {
                 found.insert(row.pid, *row);
                 frontier.push(row.pid);
@@ -90,9 +93,23 @@ impl Tree {
     fn may_belong(&self, row: &ProcessRow, look: &Look<'_>) -> bool {
         row.pid != look.host
             && row.pid != self.leader.pid
-            && !look.leaders.contains(&row.pid)
+            && !look.leaders.contains_key(&row.pid)
             // Nothing older than the leader can come from it.
             && row.start_ticks >= self.leader.start_ticks
+    }
+
+    /// An orphan that cleared its environment and left its group and session between two looks. While an agent runs that
+    /// is old enough to have started it, it is left alone; when the last one of those ends, it ends too.
+    fn is_ownerless(&self, row: &ProcessRow, look: &Look<'_>) -> bool {
+        row.parent == look.host
+            && look
+                .host_session
+                .is_some_and(|session| session != row.session)
+            && !look.leaders.contains_key(&self.leader.pid)
+            && look
+                .leaders
+                .values()
+                .all(|start_ticks| *start_ticks > row.start_ticks)
     }
 
     fn carries_mark(&self, row: &ProcessRow, look: &Look<'_>, search: Search) -> bool {
