@@ -4,4 +4,5 @@ mod contract;
 mod delegation;
 mod house;
 mod interface;
+mod migration;
 mod support;

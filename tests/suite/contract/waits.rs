@@ -164,6 +164,7 @@ async fn a_blocking_question_ends_the_wait_and_the_end_wakes_the_parent_once() {
     assert_eq!(bench.task(&child.task).wake, WakePolicy::Always);
 
     bench.answers(&child.talk(), "done").await;
+    assert_eq!(bench.wakes_of(&parent.thread, &child.task).len(), 1);
     bench.turn_ends(&parent, TurnOutcome::Completed).await;
     assert_eq!(bench.wakes_of(&parent.thread, &child.task).len(), 1);
 }
@@ -302,7 +303,13 @@ async fn a_caller_that_goes_away_is_woken_as_if_its_time_had_run_out() {
         TaskStatus::Running,
         "the work goes on"
     );
+    assert_eq!(bench.task(&child.task).wake, WakePolicy::Always);
     bench.answers(&child.talk(), "late").await;
+    assert_eq!(
+        bench.wakes_of(&parent.thread, &child.task).len(),
+        1,
+        "queued at once: its turn may go on for hours"
+    );
     bench.turn_ends(&parent, TurnOutcome::Completed).await;
     assert_eq!(bench.wakes_of(&parent.thread, &child.task).len(), 1);
 }
