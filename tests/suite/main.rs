@@ -1,6 +1,7 @@
 //! The test suite: the product as its users meet it.
 
 mod contract;
+mod crash;
 mod delegation;
 mod house;
 mod interface;

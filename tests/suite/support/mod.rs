@@ -4,6 +4,9 @@ pub(crate) mod agents;
 pub(crate) mod fake_providers;
 pub(crate) mod follow;
 pub(crate) mod host;
+pub(crate) mod overheard;
+pub(crate) mod people;
+pub(crate) mod wire;
 
 pub(crate) use follow::Followed;
 pub(crate) use host::{Configuration, TestHost};
