@@ -291,3 +291,7 @@ fn gave_up(error: DriverError) -> GuestError {
 
 /// Shared by the guest's log and the host's own messages.
 pub(crate) type Scrub = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+#[cfg(test)]
+#[path = "guest_tests.rs"]
+mod tests;

@@ -22,6 +22,7 @@ pub mod manifest;
 pub mod pool;
 pub mod process;
 mod random;
+pub mod replay;
 pub mod secrets;
 mod session;
 mod text;

@@ -203,6 +203,9 @@ pub const IDLE_TIME_DEFAULT: Duration = Duration::from_secs(30 * 60);
 /// Time between two looks for idle threads.
 pub const IDLE_SCAN_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Shortest time between two such looks, however short the idle time is.
+pub const IDLE_SCAN_INTERVAL_MIN: Duration = Duration::from_millis(100);
+
 /// Session failures within [`FAILURE_WINDOW`] that switch an instance off for a while.
 pub const FAILURES_MAX: usize = 3;
 

@@ -80,7 +80,11 @@ impl PoolTask {
 
     pub(super) async fn run(mut self, mut asks: mpsc::UnboundedReceiver<Ask>) {
         self.await_drivers();
-        let mut tick = tokio::time::interval(limits::IDLE_SCAN_INTERVAL);
+        let often = self
+            .config
+            .idle_time
+            .clamp(limits::IDLE_SCAN_INTERVAL_MIN, limits::IDLE_SCAN_INTERVAL);
+        let mut tick = tokio::time::interval(often);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {

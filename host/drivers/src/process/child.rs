@@ -136,6 +136,7 @@ impl Supervised {
         // Not reaped yet, so it is in the table even if it has ended already.
         let start_ticks = proc_fs::row(pid).map_or(0, |row| row.start_ticks);
         let record = ProcessRecord { pid, start_ticks };
+        signal::keep_no_core_dump(pid);
         let tree = Arc::new(Tree::new(record, order.session, order.process_id));
         table.register(Arc::clone(&tree));
         let stdin = child.stdin.take().map(StdinQueue::start);

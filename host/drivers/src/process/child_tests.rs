@@ -340,3 +340,11 @@ fn resident_bytes() -> usize {
     let pages: usize = status.split(' ').nth(1).unwrap().parse().unwrap();
     pages * 4_096
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_leaves_no_core_dump() {
+    let mut bench = Bench::new();
+    let process = bench.shell("read -r line; ulimit -Sc");
+    process.write("go").unwrap();
+    assert_eq!(bench.exit().await.0, ["0"]);
+}

@@ -4,8 +4,8 @@ use std::io;
 
 use domain::session::ProcessRecord;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open,
-    pidfd_send_signal, set_child_subreaper, waitid,
+    Pid, PidfdFlags, Resource, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group,
+    pidfd_open, pidfd_send_signal, prlimit, set_child_subreaper, waitid,
 };
 
 use super::proc_fs;
@@ -67,6 +67,20 @@ pub(crate) fn reap(pid: u32) {
         WaitId::Pid(pid),
         WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
     );
+}
+
+/// An agent that crashes must not leave its memory, and the secrets in it, in a file. It may change this for its own
+/// children.
+pub(crate) fn keep_no_core_dump(pid: u32) {
+    let limit = |pid| {
+        let mut limit = getrlimit(Resource::Core);
+        limit.current = Some(0);
+        prlimit(Some(pid), Resource::Core, limit)
+    };
+    if let Some(Err(error)) = raw(pid).map(limit) {
+        // It has ended already, or the system does not allow it.
+        tracing::debug!(pid, %error, "cannot switch off core dumps of an agent");
+    }
 }
 
 fn raw(pid: u32) -> Option<Pid> {

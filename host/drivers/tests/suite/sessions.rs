@@ -126,14 +126,60 @@ async fn the_token_reaches_the_process_and_nothing_else() {
     );
     assert!(!format!("{:?}", desk.seen).contains(CANARY));
     desk.pool.shutdown().await;
-    let recordings = desk.data.path().join("recordings");
-    let mut read = 0;
-    for entry in std::fs::read_dir(recordings).unwrap() {
-        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        assert!(!text.contains(CANARY));
-        read += text.len();
+    let recordings = recordings(&desk);
+    assert!(!recordings.is_empty() && recordings.iter().all(|text| !text.contains(CANARY)));
+}
+
+fn recordings(desk: &Desk) -> Vec<String> {
+    std::fs::read_dir(desk.data.path().join("recordings"))
+        .unwrap()
+        .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recorded_session_replays_to_the_byte_and_tells_another_driver() {
+    let mut desk = Desk::with("shell");
+    desk.start(
+        "t",
+        "r1",
+        "read line; for i in 1 2 3; do echo line $i; done; exit 1",
+    );
+    desk.failed("r1").await;
+    desk.start("t", "r2", "echo TRAP");
+    desk.failed("r2").await;
+    desk.session_over().await;
+    desk.pool.shutdown().await;
+    let engine = drivers::engine::DriverEngine::start(None).unwrap();
+    let bytes = crate::guest::component();
+    let driver = drivers::component::LoadedDriver::load(&engine, bytes)
+        .await
+        .unwrap();
+    let recordings = recordings(&desk);
+    assert_eq!(recordings.len(), 2, "the probe and the session");
+    for text in &recordings {
+        assert!(drivers::replay::replay(&driver, text).unwrap() > 0);
+        let other = text
+            .replace("native-t", "native-x")
+            .replace("1.2.3", "9.9.9");
+        let error = drivers::replay::replay(&driver, &other).unwrap_err();
+        assert!(
+            matches!(error, drivers::replay::ReplayError::Differs { .. }),
+            "{error}"
+        );
     }
-    assert!(read > 0, "something was recorded");
+    let cut = "{\"inputs\":[]}";
+    assert!(drivers::replay::replay(&driver, cut).is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_driver_keeps_working_off_the_shared_threads() {
+    let mut desk = Desk::with("dawdles");
+    for run in ["r1", "r2", "r3"] {
+        desk.start("t", run, "go");
+        assert_eq!(desk.ended(run).await, TurnOutcome::Completed);
+    }
+    assert_eq!(desk.sessions().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::ids::{DriverKind, MessageId, ProviderInstanceId, ProviderSessionId, RunId, ThreadId};
 use domain::modes::{InteractionMode, Modes, RuntimeMode};
-use domain::provider::{ModelSelection, ProviderSnapshot, Readiness};
+use domain::provider::{ModelSelection, ProviderSnapshot};
 use domain::provider_event::{Failure, ProviderEvent, ProviderReport, TurnOutcome};
 use drivers::catalogue::{DriverCatalogue, DriverSource};
 use drivers::engine::DriverEngine;
@@ -269,15 +269,11 @@ impl Desk {
 
     /// The snapshot once the instance is known.
     pub(crate) async fn settled(&self) -> ProviderSnapshot {
-        let begun = std::time::Instant::now();
-        loop {
-            let snapshot = self.snapshot();
-            if snapshot.readiness != Readiness::Starting {
-                return snapshot;
-            }
-            assert!(begun.elapsed() < PATIENCE, "the instance stays unknown");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let id = self.snapshot().instance_id;
+        tokio::time::timeout(PATIENCE, self.pool.reprobe(&id))
+            .await
+            .expect("the instance settles");
+        self.snapshot()
     }
 }
 

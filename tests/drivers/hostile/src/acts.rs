@@ -166,6 +166,13 @@ impl Guest {
                     actions.push(Action::Write(Write { process_id: 1, frame }));
                 }
             }
+            "dawdles" => {
+                // Some tens of milliseconds: long, and within the limit of a call.
+                for turns in 0..20_000_000_u64 {
+                    std::hint::black_box(turns);
+                }
+                return Ok(false);
+            }
             "logs" => {
                 for line in 0..10_000 {
                     logging::write(LogLevel::Info, &format!("\u{1b}[2Jline {line}: {text}"));
