@@ -13,8 +13,14 @@ const FILES: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 
 /// Installs the CLIs pinned under `tests/agents` if they are not there yet; answers the folder of programs.
 pub(crate) fn install() -> anyhow::Result<PathBuf> {
-    let source = root().join("tests/agents");
-    let cache = target().join("agents");
+    install_pinned("tests/agents", "agents")
+}
+
+/// Installs the packages pinned in a folder of the repository into one of the build output, if they are not there yet;
+/// answers the folder of programs.
+pub(crate) fn install_pinned(pinned: &str, cache: &str) -> anyhow::Result<PathBuf> {
+    let source = root().join(pinned);
+    let cache = target().join(cache);
     let programs = cache.join("node_modules/.bin");
     let lock = fs::read(source.join("package-lock.json"))?;
     let stamp = cache.join("installed-lock.json");
@@ -22,14 +28,14 @@ pub(crate) fn install() -> anyhow::Result<PathBuf> {
         return Ok(programs);
     }
     let Some(npm) = on_path("npm") else {
-        bail!("the tests run the real agent CLIs and need npm (Node 20 or later) to install them");
+        bail!("npm (Node 20 or later) is needed to install what is pinned under {pinned}");
     };
     fs::create_dir_all(&cache)?;
     for file in FILES {
         fs::copy(source.join(file), cache.join(file))
-            .with_context(|| format!("could not copy tests/agents/{file}"))?;
+            .with_context(|| format!("could not copy {pinned}/{file}"))?;
     }
-    eprintln!("Installing the agent CLIs pinned under tests/agents.");
+    eprintln!("Installing what is pinned under {pinned}.");
     run(Command::new(npm).current_dir(&cache).args([
         "ci",
         "--no-audit",

@@ -1,7 +1,11 @@
 //! What CI runs, and the benchmark.
 
+use std::fs;
+
+use clap::Args;
+
 use crate::build::{self, Profile};
-use crate::shell::{cargo, root, run};
+use crate::shell::{cargo, root, run, target};
 use crate::test::{self, TestArguments};
 
 /// Formatting and lints, warnings denied.
@@ -40,11 +44,27 @@ pub(crate) fn all() -> anyhow::Result<()> {
     test::task(&TestArguments::default())
 }
 
-/// Builds the release host and drivers and prints the figures.
-pub(crate) fn bench() -> anyhow::Result<()> {
+/// What `cargo xtask bench` takes.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArguments {
+    /// Words for the benchmark, for example `--write`, `--quick` or `--only http`.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+/// Builds the release host and drivers, installs what they are held against, and prints the figures.
+pub(crate) fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
+    const PEER: &str = "tests/bench/peer";
+    const SERVER: &str = "server.mjs";
     let binary = build::all(Profile::Release)?;
+    let peer = target().join("bench-peer");
+    crate::agents::install_pinned(PEER, "bench-peer")?;
+    // Beside its packages, where Node looks for them.
+    fs::copy(root().join(PEER).join(SERVER), peer.join(SERVER))?;
     run(cargo()
         .args(["run", "--locked", "--release", "--package", "bench", "--"])
+        .args(&arguments.words)
         .env("WEFT_TEST_BINARY", binary)
-        .env("WEFT_TEST_AGENTS", crate::agents::install()?))
+        .env("WEFT_TEST_AGENTS", crate::agents::install()?)
+        .env("WEFT_BENCH_PEER", peer))
 }

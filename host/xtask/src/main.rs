@@ -27,7 +27,7 @@ enum Task {
     /// Runs every test, with the real agent CLIs.
     Test(test::TestArguments),
     /// Prints the figures, each beside its limit or peer.
-    Bench,
+    Bench(ci::BenchArguments),
     /// Checks formatting and lints, warnings denied.
     Lint,
     /// Runs what CI runs: lints and every test.
@@ -39,7 +39,7 @@ fn main() -> anyhow::Result<()> {
         Task::Build(arguments) => build::task(&arguments),
         Task::Demo(arguments) => demo::task(&arguments),
         Task::Test(arguments) => test::task(&arguments),
-        Task::Bench => ci::bench(),
+        Task::Bench(arguments) => ci::bench(&arguments),
         Task::Lint => ci::lint(),
         Task::Ci => ci::all(),
     }
