@@ -1,20 +1,17 @@
 //! A host without agents: what tests say again and again, in short words.
 
+mod reports;
+mod words;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::authority::{AgentAuthority, Authority, Capability, HumanEntry};
-use domain::error::{Denial, DenialCode};
-use domain::ids::{ProviderInstanceId, ProviderSessionId, RequestId, RunId, TaskId, ThreadId};
-use domain::item::{ItemHead, ItemKind, ItemStatus};
+use domain::authority::{AgentAuthority, Authority, Capability};
+use domain::error::Denial;
+use domain::ids::{ProviderInstanceId, RunId, TaskId, ThreadId};
 use domain::modes::{InteractionMode, Modes, RuntimeMode};
 use domain::provider::ProviderSnapshot;
-use domain::provider_event::{
-    Blocking, Failure, FailureClass, ProviderEvent, ProviderItem, ProviderReport, Resume,
-    TurnOutcome,
-};
-use domain::request::{Approval, Choice, Prompt, Question};
 use domain::run::{Run, RunPurpose, RunStatus};
 use domain::task::{Delivery, Task};
 use domain::time::Timestamp;
@@ -22,8 +19,8 @@ use domain::view::View;
 use threads::clock::{SeededIds, SimulatedClock};
 use threads::ports::Reports;
 use threads::service::{
-    CallKey, DelegateRequest, Delegated, NewThread, ServiceSettings, TargetRequest, TaskView,
-    ThreadDefaults, ThreadManagementService, WaitMode,
+    DelegateRequest, Delegated, NewThread, ServiceSettings, TaskView, ThreadDefaults,
+    ThreadManagementService,
 };
 use threads::store::{Reader, compare_with_events};
 use threads::{Journal, Running};
@@ -31,11 +28,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::fake_providers::{FakeProviders, instance, unusable};
 
+pub(super) use words::*;
+
 /// Longest a test waits for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Longer than any test: a wait with it ends by what happens, not by its time.
-pub(super) const LONG: WaitMode = WaitMode::WaitMs(3_600_000);
 
 /// The instance that threads of tests run on.
 pub(super) const OWN: &str = "alpha";
@@ -328,102 +324,6 @@ impl Bench {
         let caller = self.agent(parent);
         self.service.task_status(&caller, task).await.unwrap()
     }
-
-    // ------------------------------------------------------------ what agents report
-
-    /// The provider session of a thread, in this life of the host.
-    pub(super) fn session(&self, thread: &ThreadId) -> ProviderSessionId {
-        ProviderSessionId::new(format!("session-{}-{thread}", self.life))
-    }
-
-    /// Reports for the session of a thread.
-    pub(super) async fn report(&self, thread: &ThreadId, event: ProviderEvent) {
-        let report = ProviderReport {
-            session_id: self.session(thread),
-            instance_id: ProviderInstanceId::new(OWN),
-            event,
-        };
-        self.reports.send(report).await.unwrap();
-    }
-
-    /// The provider has the turn and works on it.
-    pub(super) async fn turn_starts(&self, talk: &Talk) {
-        let (opening, _) = self.providers.turn(&talk.run).await;
-        assert_eq!(opening.thread_id, talk.thread);
-        let thread_id = talk.thread.clone();
-        self.report(&talk.thread, ProviderEvent::ThreadAttached { thread_id })
-            .await;
-        let native = opening
-            .native
-            .map_or_else(|| format!("native-{}", talk.thread), |native| native.id);
-        let ready = ProviderEvent::ThreadReady {
-            thread_id: talk.thread.clone(),
-            native_thread_id: native,
-            resume: Resume::Possible,
-            model: None,
-        };
-        self.report(&talk.thread, ready).await;
-        let started = ProviderEvent::TurnStarted {
-            run_id: talk.run.clone(),
-            native_turn_id: None,
-        };
-        self.report(&talk.thread, started).await;
-        self.until_run(&talk.run, RunStatus::Running).await;
-    }
-
-    /// The agent says something in its turn.
-    pub(super) async fn says(&self, talk: &Talk, text: &str) {
-        let item = ProviderItem {
-            driver_item_id: format!("item-{}", talk.run),
-            thread_id: talk.thread.clone(),
-            run_id: Some(talk.run.clone()),
-            parent_driver_item_id: None,
-            kind: ItemKind::AssistantMessage,
-            status: ItemStatus::Completed,
-            title: None,
-            text: Some(text.to_owned()),
-            head: ItemHead::default(),
-            body_json: "{}".to_owned(),
-        };
-        self.report(&talk.thread, ProviderEvent::Item(item)).await;
-    }
-
-    /// The turn ends; returns when that is stored.
-    pub(super) async fn turn_ends(&self, talk: &Talk, outcome: TurnOutcome) {
-        let ended = ProviderEvent::TurnEnded {
-            run_id: talk.run.clone(),
-            outcome,
-            native_point: None,
-        };
-        self.report(&talk.thread, ended).await;
-        let what = format!("the end of {}", talk.run);
-        self.until(&what, |reader| {
-            reader.run(&talk.run).unwrap().unwrap().status.is_terminal()
-        })
-        .await;
-    }
-
-    /// The agent answers and its turn completes.
-    pub(super) async fn answers(&self, talk: &Talk, text: &str) {
-        self.says(talk, text).await;
-        self.turn_ends(talk, TurnOutcome::Completed).await;
-    }
-
-    /// The agent opens a request; returns when it is stored.
-    pub(super) async fn asks(&self, talk: &Talk, id: &str, blocking: Blocking, prompt: Prompt) {
-        let opened = ProviderEvent::RequestOpened {
-            request_id: RequestId::new(id),
-            thread_id: talk.thread.clone(),
-            run_id: Some(talk.run.clone()),
-            blocking,
-            prompt,
-            detail_json: "{}".to_owned(),
-        };
-        self.report(&talk.thread, opened).await;
-        let id = RequestId::new(id);
-        self.until("a request", |reader| reader.request(&id).unwrap().is_some())
-            .await;
-    }
 }
 
 /// What a killed host left.
@@ -453,91 +353,4 @@ impl Left {
     pub(super) fn file(&self) -> &Path {
         &self.file
     }
-}
-
-// -------------------------------------------------------------------- words
-
-/// A person at the command line.
-pub(super) static PERSON: Authority = Authority::Human(HumanEntry::CommandLine);
-
-/// A thread with everything as configured, and no prompt.
-pub(super) fn new_thread() -> NewThread {
-    NewThread {
-        project: "weft".to_owned(),
-        provider: None,
-        model: None,
-        runtime_mode: None,
-        interaction_mode: None,
-        title: None,
-        prompt: None,
-    }
-}
-
-/// A delegation with everything inherited, without waiting.
-pub(super) fn asking(task: &str) -> DelegateRequest {
-    DelegateRequest {
-        task: task.to_owned(),
-        target: TargetRequest::default(),
-        title: None,
-        role: None,
-        runtime_mode: None,
-        interaction_mode: None,
-        wait: WaitMode::Async,
-        call: call(None, task),
-    }
-}
-
-/// A delegation that is waited for.
-pub(super) fn waiting(task: &str, wait: WaitMode) -> DelegateRequest {
-    DelegateRequest {
-        wait,
-        ..asking(task)
-    }
-}
-
-pub(super) fn call(key: Option<&str>, digest: &str) -> CallKey {
-    CallKey {
-        key: key.map(str::to_owned),
-        digest: digest.to_owned(),
-    }
-}
-
-pub(super) fn failure(message: &str) -> TurnOutcome {
-    TurnOutcome::Failed(Failure {
-        class: FailureClass::ProviderError,
-        message: message.to_owned(),
-        code: None,
-        retryable: None,
-    })
-}
-
-/// One question with a free answer.
-pub(super) fn question() -> Prompt {
-    Prompt::Questions(vec![Question {
-        question_id: "colour".to_owned(),
-        header: "Colour".to_owned(),
-        text: "Which colour?".to_owned(),
-        options: Vec::new(),
-        multi_select: false,
-        custom_answer: true,
-        secret: false,
-        required: true,
-    }])
-}
-
-pub(super) fn approval() -> Prompt {
-    Prompt::Approval(Approval {
-        kind: "command".to_owned(),
-        title: "rm -r target".to_owned(),
-        reason: None,
-        choices: vec![Choice::Accept, Choice::Decline],
-        options: Vec::new(),
-    })
-}
-
-/// The code a call was refused with.
-pub(super) fn code<T: std::fmt::Debug>(result: Result<T, Denial>) -> DenialCode {
-    let denial = result.unwrap_err();
-    assert!(!denial.message.is_empty(), "a refusal says what to do");
-    denial.code
 }
