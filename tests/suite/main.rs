@@ -7,6 +7,7 @@
     reason = "a helper that finds something wrong fails its test"
 )]
 
+mod approvals;
 mod contract;
 mod crash;
 mod delegation;

@@ -2,19 +2,17 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Instant;
+use std::sync::mpsc::channel;
 
 use serde_json::Value;
 
-use super::PATIENCE;
+use super::lines::{Lines, is_change};
 
 /// A followed run.
 #[derive(Debug)]
 pub(crate) struct Followed {
     child: Child,
-    lines: Receiver<Value>,
-    seen: Vec<Value>,
+    lines: Lines,
 }
 
 impl Followed {
@@ -26,7 +24,7 @@ impl Followed {
             .spawn()
             .unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let (sender, lines) = channel();
+        let (sender, coming) = channel();
         std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 let value = serde_json::from_str(&line).unwrap_or(Value::String(line));
@@ -37,42 +35,37 @@ impl Followed {
         });
         Self {
             child,
-            lines,
-            seen: Vec::new(),
+            lines: Lines::new(coming),
         }
     }
 
     /// Everything seen so far.
     pub(crate) fn seen(&self) -> &[Value] {
-        &self.seen
+        self.lines.seen()
+    }
+
+    /// The changes of a kind seen so far.
+    pub(crate) fn seen_changes(&self, kind: &str) -> Vec<Value> {
+        let changes = self.seen().iter().map(|line| line["change"].clone());
+        changes.filter(|change| change["type"] == kind).collect()
     }
 
     /// The first line, seen or coming, that is wanted.
     pub(crate) fn wait_for(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        if let Some(line) = self.seen.iter().find(|line| wanted(line)) {
-            return line.clone();
-        }
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.lines.recv_timeout(left) {
-                Ok(line) => {
-                    self.seen.push(line.clone());
-                    if wanted(&line) {
-                        return line;
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => self.give_up(what, "did not come in time"),
-                Err(RecvTimeoutError::Disconnected) => self.give_up(what, "never came"),
+        let found = self.lines.wait_for(what, wanted);
+        found.unwrap_or_else(|missing| {
+            let _ended = self.child.kill();
+            let mut errors = String::new();
+            if let Some(mut output) = self.child.stderr.take() {
+                output.read_to_string(&mut errors).unwrap();
             }
-        }
+            panic!("{missing}\n{errors}");
+        })
     }
 
     /// The first change of a kind that is wanted, for example a `run` with a status.
     pub(crate) fn change(&mut self, kind: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        let line = self.wait_for(kind, |line| {
-            line["change"]["type"] == kind && wanted(&line["change"])
-        });
+        let line = self.wait_for(kind, |line| is_change(line, kind, &wanted));
         line["change"].clone()
     }
 
@@ -92,14 +85,11 @@ impl Followed {
         self.wait_for("result", |line| line["type"] == "result")
     }
 
-    fn give_up(&mut self, what: &str, why: &str) -> ! {
-        let _ended = self.child.kill();
-        let mut errors = String::new();
-        if let Some(mut output) = self.child.stderr.take() {
-            output.read_to_string(&mut errors).unwrap();
-        }
-        let lines: Vec<String> = self.seen.iter().map(Value::to_string).collect();
-        panic!("{what} {why}; seen:\n{}\n{errors}", lines.join("\n"));
+    /// The text of a run that must have completed.
+    pub(crate) fn completed(&mut self) -> String {
+        let result = self.result();
+        assert_eq!(result["status"], "completed", "{result}");
+        result["text"].as_str().unwrap_or_default().to_owned()
     }
 }
 

@@ -10,8 +10,9 @@ use model::ModelServer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::agents;
+use super::feed::Feed;
 use super::follow::Followed;
+use super::{agents, compiled};
 
 /// Variable that holds the key for the scripted model.
 const MODEL_KEY: &str = "WEFT_TEST_MODEL_KEY";
@@ -96,7 +97,10 @@ impl TestHost {
     /// Starts a server on an empty store and registers its Project.
     pub(crate) fn start(configuration: &Configuration) -> Self {
         let folder = TempDir::with_prefix("weft-test-").unwrap();
-        std::fs::create_dir_all(folder.path().join("codex-home")).unwrap();
+        for inner in ["codex-home", "tmp"] {
+            std::fs::create_dir_all(folder.path().join(inner)).unwrap();
+        }
+        compiled::bring(&folder.path().join("data"));
         std::fs::write(
             folder.path().join("weft.toml"),
             configuration.text(folder.path()),
@@ -177,6 +181,11 @@ impl TestHost {
         self.folder.path().join("shop")
     }
 
+    /// Folder of everything the server stores.
+    pub(crate) fn data_folder(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
     fn log_path(&self) -> PathBuf {
         self.folder.path().join("weft.log")
     }
@@ -193,6 +202,7 @@ impl TestHost {
             .env_remove("OPENAI_API_KEY")
             .env(MODEL_KEY, MODEL_KEY_VALUE)
             .env("HOME", self.folder.path())
+            .env("TMPDIR", self.folder.path().join("tmp"))
             .env("WEFT_LOG", "info,drivers=trace,threads=debug,server=debug")
             .arg("--config")
             .arg(self.folder.path().join("weft.toml"))
@@ -208,6 +218,19 @@ impl TestHost {
 
     /// Calls the command line, which must succeed and print JSON.
     pub(crate) fn weft_json(&self, words: &[&str]) -> Value {
+        let printed = self.weft_ok(words);
+        serde_json::from_str(&printed).unwrap_or_else(|_| panic!("no JSON: {printed}"))
+    }
+
+    /// Calls the command line, which must refuse, and answers what it says.
+    pub(crate) fn weft_refused(&self, words: &[&str]) -> String {
+        let output = self.weft(words);
+        assert!(!output.status.success(), "weft {words:?} was not refused");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    /// Calls the command line, which must succeed, and answers what it prints.
+    pub(crate) fn weft_ok(&self, words: &[&str]) -> String {
         let output = self.weft(words);
         assert!(
             output.status.success(),
@@ -217,8 +240,7 @@ impl TestHost {
             String::from_utf8_lossy(&output.stderr),
             self.log()
         );
-        serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|_| panic!("no JSON: {}", String::from_utf8_lossy(&output.stdout)))
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Starts a thread and follows it, with further words of `weft run`.
@@ -232,6 +254,32 @@ impl TestHost {
     /// Starts a thread and follows it.
     pub(crate) fn run(&self, provider: &str, prompt: &str) -> Followed {
         self.run_with(provider, &[], prompt)
+    }
+
+    /// Everything the server does, from the first fact of its journal.
+    pub(crate) fn feed(&self) -> Feed {
+        Feed::start(self.data_folder())
+    }
+
+    /// A thread as `weft thread show` tells it.
+    pub(crate) fn thread(&self, id: &str) -> Value {
+        self.weft_json(&["thread", "show", id, "--json"])
+    }
+
+    /// What the agent of a thread said last.
+    pub(crate) fn last_text(&self, id: &str) -> String {
+        let thread = self.thread(id);
+        let items = thread["items"].as_array().unwrap();
+        let said = items
+            .iter()
+            .rfind(|item| item["kind"] == "assistant_message");
+        let said = said.unwrap_or_else(|| panic!("nothing was said: {thread}"));
+        said["text"].as_str().unwrap().to_owned()
+    }
+
+    /// Sends a message without waiting for what comes of it.
+    pub(crate) fn tell(&self, thread: &str, text: &str) {
+        self.weft_json(&["thread", "send", thread, "--json", "--", text]);
     }
 
     /// Sends a message and follows the run it starts.
@@ -248,6 +296,7 @@ impl Drop for TestHost {
             let _gone = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
             let _status = server.wait();
         }
+        compiled::keep(&self.data_folder());
         if std::thread::panicking() {
             eprintln!("server log:\n{}", self.log());
         }
