@@ -164,6 +164,9 @@ pub const STOP_GRACE: Duration = Duration::from_secs(3);
 /// Time to read what is left in the outputs of a process that has ended, while a descendant keeps them open.
 pub const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(500);
 
+/// Time a process has to end after it closed its standard output. One that lives on can't report anything any more.
+pub const EXIT_AFTER_OUTPUT: Duration = Duration::from_millis(500);
+
 /// Longest hunt for what is left of a process tree after the last signal.
 pub const SWEEP_TIME_MAX: Duration = Duration::from_secs(2);
 

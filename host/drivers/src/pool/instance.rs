@@ -295,7 +295,7 @@ impl Instance {
     pub(super) fn has_waiting(&self, thread: &ThreadId) -> bool {
         self.waiting
             .iter()
-            .any(|work| super::task::thread_of(work) == thread)
+            .any(|work| super::dispatch::thread_of(work) == thread)
     }
 }
 

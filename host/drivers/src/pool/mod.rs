@@ -2,6 +2,7 @@
 
 mod budget;
 mod config;
+mod dispatch;
 mod instance;
 mod settings;
 mod snapshot;

@@ -146,6 +146,7 @@ impl Supervised {
             tree,
             table: table.clone(),
             stop: stop.clone(),
+            reaped: CancellationToken::new(),
             abandon: CancellationToken::new(),
             outlet: order.outlet,
             line_bytes_max: order.line_bytes_max,
@@ -198,6 +199,8 @@ struct Supervisor {
     tree: Arc<Tree>,
     table: ProcessTable,
     stop: CancellationToken,
+    /// The leader has ended.
+    reaped: CancellationToken,
     /// Stop reading: whoever still holds the pipes is a descendant that is being ended.
     abandon: CancellationToken,
     outlet: Outlet,
@@ -210,16 +213,18 @@ impl Supervisor {
         let stdout = child.stdout.take();
         let stderr = child.stderr.take();
         let outputs_over = CancellationToken::new();
+        let spoken = async {
+            self.read(stdout, Stream::Stdout).await;
+            self.end_if_mute().await;
+        };
         let outputs = async {
-            tokio::join!(
-                self.read(stdout, Stream::Stdout),
-                self.read(stderr, Stream::Stderr)
-            );
+            tokio::join!(spoken, self.read(stderr, Stream::Stderr));
             outputs_over.cancel();
         };
         let (status_sender, status) = tokio::sync::oneshot::channel();
         let life = async {
             let asked_at = self.leader_end(&mut child, status_sender).await;
+            self.reaped.cancel();
             self.table.leader_reaped(&self.tree);
             let rest = self.signal_rest(Signal::TERM).await;
             // Where a descendant or a stranger holds the pipes, they do not end by themselves.
@@ -359,6 +364,21 @@ impl Supervisor {
             // Nobody listens any more when the session is over.
             let _ = self.tell(stream, line).await;
         }
+    }
+
+    /// Ends a process that has closed its standard output and lives on: nothing it does can be heard any more.
+    async fn end_if_mute(&self) {
+        tokio::select! {
+            () = self.reaped.cancelled() => return,
+            () = tokio::time::sleep(limits::EXIT_AFTER_OUTPUT) => {}
+        }
+        let remark = RawLine {
+            text: "(host) It closed its standard output without ending, so it was ended.".to_owned(),
+            state: LineState::Whole,
+        };
+        // Nobody listens any more when the session is over.
+        let _ = self.tell(Stream::Stderr, remark).await;
+        self.stop.cancel();
     }
 
     async fn tell(&self, stream: Stream, line: RawLine) -> Result<(), Unheard> {

@@ -103,6 +103,17 @@ async fn lines_of_both_outputs_come_before_the_exit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_closes_its_output_and_lives_on_is_ended() {
+    let mut bench = Bench::new();
+    let process = bench.shell("echo one; exec sleep 600 >&-");
+    let (lines, status) = bench.exit().await;
+    assert_eq!(lines.first().map(String::as_str), Some("one"));
+    assert!(lines[1].contains("closed its standard output"), "{lines:?}");
+    assert_eq!(status.signal(), Some(Signal::TERM.as_raw()));
+    process.ended().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn frames_reach_the_process_and_a_closed_input_ends_it() {
     let mut bench = Bench::new();
     let mut process = bench.shell("while read -r line; do echo \"got $line\"; done; echo over");
