@@ -52,6 +52,9 @@ pub const CALL_TIME_MAX: Duration = Duration::from_millis(250);
 /// Time between two ticks of the clock that ends guest calls. A deadline is late by at most one tick.
 pub const EPOCH_TICK: Duration = Duration::from_millis(10);
 
+/// Ticks without any guest call after which that clock sleeps: an idle host wakes for nothing.
+pub const QUIET_TICKS: u32 = 100;
+
 /// A call longer than this moves the session's further calls off the shared threads.
 pub const CALL_TIME_SLOW: Duration = Duration::from_millis(20);
 

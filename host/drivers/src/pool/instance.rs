@@ -21,7 +21,7 @@ use crate::component::LoadedDriver;
 use crate::grants::Gate;
 use crate::limits;
 use crate::manifest::ThreadsHeld;
-use crate::process::{ProcessTable, find_program};
+use crate::process::{NoProgram, ProcessTable, find_program};
 use crate::session::SessionParts;
 
 /// Everything the pool knows of one instance.
@@ -154,8 +154,8 @@ impl Instance {
                 .environment
                 .get("PATH")
                 .map_or(path, String::as_str);
-            if find_program(program, path).is_err() {
-                self.look_failed = Some(missing(program, &self.config));
+            if let Err(absence) = find_program(program, path) {
+                self.look_failed = Some(absent(program, &absence, &self.config));
                 return None;
             }
         }
@@ -305,6 +305,21 @@ pub(super) struct Place<'a> {
     pub(super) recordings_folder: Option<&'a PathBuf>,
     pub(super) workspace: Option<PathBuf>,
     pub(super) processes: &'a ProcessTable,
+}
+
+/// Sentence for a program that can't be started.
+fn absent(program: &str, absence: &NoProgram, config: &InstanceConfig) -> String {
+    match absence {
+        NoProgram::NotOnPath(_) | NoProgram::NoFile(_) => missing(program, config),
+        NoProgram::NotExecutable(file) => format!(
+            "{file} may not be executed. Make it executable, or set `command` of provider instance `{}` to the program.",
+            config.id
+        ),
+        NoProgram::Relative(_) => format!(
+            "`{program}` is neither a name nor an absolute path. Set `command` of provider instance `{}` to one of them.",
+            config.id
+        ),
+    }
 }
 
 /// Sentence for a missing program.

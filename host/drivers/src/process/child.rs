@@ -373,7 +373,8 @@ impl Supervisor {
             () = tokio::time::sleep(limits::EXIT_AFTER_OUTPUT) => {}
         }
         let remark = RawLine {
-            text: "(host) It closed its standard output without ending, so it was ended.".to_owned(),
+            text: "(host) It closed its standard output without ending, so it was ended."
+                .to_owned(),
             state: LineState::Whole,
         };
         // Nobody listens any more when the session is over.

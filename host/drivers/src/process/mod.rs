@@ -19,5 +19,5 @@ pub use table::ProcessTable;
 
 pub(crate) use child::{Outlet, ProcessEvent, SpawnOrder, Stream, Supervised, exit_cause};
 pub(crate) use lines::LineState;
-pub(crate) use program::find_program;
+pub(crate) use program::{NoProgram, find_program};
 pub(crate) use stdin::StdinError;
