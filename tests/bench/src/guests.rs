@@ -191,34 +191,61 @@ pub(crate) fn starts(
 /// What one idle guest takes, each side in a process of its own.
 pub(crate) fn memory(drivers: &Path, effort: Effort, report: &mut Report) -> anyhow::Result<()> {
     const AIM_KIB: f64 = 64.0;
-    let program = std::env::current_exe()?;
-    let measure = |side: &str| -> anyhow::Result<f64> {
-        let output = std::process::Command::new(&program)
+    let mut sides = [Memory::default(), Memory::default()];
+    for _ in 0..effort.rounds {
+        for (side, memory) in ["session", "bare"].into_iter().zip(&mut sides) {
+            memory.measure(side, drivers)?;
+        }
+    }
+    let [ours, theirs] = &sides;
+    report.add(Row {
+        figure: format!("memory of an idle guest, one of {IDLE_GUESTS}"),
+        ours: ours.shown(),
+        beside: format!("wasmtime, store and instance: {}", theirs.shown()),
+        compared: format!("{:.2}x", ours.proportional.over(&theirs.proportional)),
+        aim: format!("≤ {AIM_KIB} KiB"),
+        verdict: Verdict::at_most(ours.proportional.median(), AIM_KIB),
+    });
+    Ok(())
+}
+
+/// Memory of one guest, in KiB.
+#[derive(Default)]
+struct Memory {
+    proportional: Samples,
+    /// Counts a page of the component's image once for each guest that looked at it.
+    resident: Samples,
+}
+
+impl Memory {
+    fn measure(&mut self, side: &str, drivers: &Path) -> anyhow::Result<()> {
+        let output = std::process::Command::new(std::env::current_exe()?)
             .args(["idle-guests", side, "--drivers"])
             .arg(drivers)
             .output()?;
         if !output.status.success() {
             bail!("{}", String::from_utf8_lossy(&output.stderr));
         }
-        Ok(String::from_utf8(output.stdout)?.trim().parse()?)
-    };
-    let (mut ours, mut theirs) = (Samples::default(), Samples::default());
-    for _ in 0..effort.rounds {
-        ours.round();
-        ours.push(measure("session")?);
-        theirs.round();
-        theirs.push(measure("bare")?);
+        let line = String::from_utf8(output.stdout)?;
+        let (proportional, resident) = line.trim().split_once(' ').context("two numbers")?;
+        for (samples, value) in [
+            (&mut self.proportional, proportional),
+            (&mut self.resident, resident),
+        ] {
+            samples.round();
+            samples.push(value.parse()?);
+        }
+        Ok(())
     }
-    let kib = |samples: &Samples| format!("{:.1} KiB / {:.1} KiB", samples.median(), samples.p99());
-    report.add(Row {
-        figure: format!("memory of an idle guest (of {IDLE_GUESTS})"),
-        ours: kib(&ours),
-        beside: format!("wasmtime, store and instance: {}", kib(&theirs)),
-        compared: format!("{:.2}x", ours.over(&theirs)),
-        aim: format!("≤ {AIM_KIB} KiB"),
-        verdict: Verdict::at_most(ours.median(), AIM_KIB),
-    });
-    Ok(())
+
+    fn shown(&self) -> String {
+        format!(
+            "{:.1} KiB / {:.1} KiB (RSS {:.1} KiB)",
+            self.proportional.median(),
+            self.proportional.p99(),
+            self.resident.median()
+        )
+    }
 }
 
 /// Which guests [`idle`] holds.
@@ -230,33 +257,38 @@ pub(crate) enum Side {
     Bare,
 }
 
-/// Prints what one of many idle guests takes in this process, in KiB.
+/// Prints what one of many idle guests takes in this process, in KiB: its part alone, and all it looks at.
 pub(crate) async fn idle(side: Side, drivers: &Path) -> anyhow::Result<()> {
-    let grown = match side {
+    match side {
         Side::Session => {
             let driver = load(drivers).await?;
             let config = dialogue::component::config();
-            growth(|| Ok(DirectSession::open(&driver, &config)?))?
+            growth(|| Ok(DirectSession::open(&driver, &config)?))
         }
         Side::Bare => {
             let bare = Bare::load(drivers)?;
-            growth(|| bare.open())?
+            growth(|| bare.open())
         }
-    };
-    println!("{grown:.2}");
-    Ok(())
+    }
 }
 
-fn growth<T>(open: impl Fn() -> anyhow::Result<T>) -> anyhow::Result<f64> {
+fn growth<T>(open: impl Fn() -> anyhow::Result<T>) -> anyhow::Result<()> {
+    let own = std::process::id();
     let mut held = Vec::new();
     for _ in 0..IDLE_GUESTS_BEFORE {
         held.push(open()?);
     }
-    let before = machine::proportional_kib(std::process::id())?;
+    let before = (machine::proportional_kib(own)?, machine::resident_kib(own)?);
     for _ in 0..IDLE_GUESTS {
         held.push(open()?);
     }
-    let after = machine::proportional_kib(std::process::id())?;
+    let after = (machine::proportional_kib(own)?, machine::resident_kib(own)?);
     drop(held);
-    Ok((after - before) / f64::from(IDLE_GUESTS))
+    let each = |after: f64, before: f64| (after - before) / f64::from(IDLE_GUESTS);
+    println!(
+        "{:.2} {:.2}",
+        each(after.0, before.0),
+        each(after.1, before.1)
+    );
+    Ok(())
 }
