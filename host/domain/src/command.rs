@@ -42,6 +42,11 @@ pub enum Command {
         /// For people.
         reason: String,
     },
+    /// Let the held runs of a thread's queue go on.
+    ResumeQueue {
+        /// The thread.
+        thread_id: ThreadId,
+    },
     /// Answer a request.
     Respond {
         /// The request.
@@ -261,6 +266,11 @@ pub enum Answer {
     /// A stop was taken: how many runs it met.
     Stopped {
         /// Runs that were active or queued.
+        runs: u32,
+    },
+    /// A queue goes on: how many of its runs were held.
+    Resumed {
+        /// Runs that were held.
         runs: u32,
     },
     /// Nothing to tell.

@@ -89,6 +89,7 @@ pub fn decide<V: View>(view: &V, command: &Command, moment: Moment) -> Decided<V
         Command::StopThread { thread_id, reason } => {
             stop::stop_thread(&mut draft, thread_id, reason)?
         }
+        Command::ResumeQueue { thread_id } => stop::resume_queue(&mut draft, thread_id)?,
         Command::Respond {
             request_id,
             reply,

@@ -115,6 +115,30 @@ pub(super) fn stop_thread<V: View>(
     Ok(Ok(Answer::Stopped { runs }))
 }
 
+/// Lets a stopped thread's queue go on. What it delegated stays stopped.
+pub(super) fn resume_queue<V: View>(draft: &mut Draft<'_, V>, thread_id: &ThreadId) -> Ruled<V> {
+    let thread = match draft.thread(thread_id)? {
+        Some(thread) if thread.deleted_at.is_none() => thread,
+        Some(_) | None => refuse!(ThreadNotFound, "There is no thread {thread_id}."),
+    };
+    if !thread.is_open() {
+        refuse!(
+            ThreadNotSendable,
+            "The thread is archived: unarchive it first."
+        );
+    }
+    let mut runs = 0;
+    for mut run in draft.open_runs_of(thread_id)? {
+        if run.queue == QueueState::Held {
+            runs += 1;
+            run.queue = QueueState::Free;
+            draft.put_run(run);
+        }
+    }
+    draft.settle_later(thread_id);
+    Ok(Ok(Answer::Resumed { runs }))
+}
+
 /// Every thread at and below a task's child.
 fn subtree<V: View>(draft: &Draft<'_, V>, task: &Task) -> Result<Vec<ThreadId>, V::Fault> {
     let mut found = vec![task.child_thread_id.clone()];

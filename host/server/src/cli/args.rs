@@ -222,6 +222,14 @@ pub(crate) enum ThreadCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Let the messages go on that a stop held back
+    Resume {
+        /// The thread
+        id: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Stop a thread and everything it delegated
     Stop {
         /// The thread

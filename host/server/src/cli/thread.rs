@@ -1,4 +1,4 @@
-//! `weft thread`: list, show, send, stop.
+//! `weft thread`: list, show, send, stop, resume.
 
 use super::Outcome;
 use super::args::ThreadCommand;
@@ -46,6 +46,15 @@ pub(super) async fn thread(
                     domain::command::Sent::Steered => "it joins the running turn",
                 };
                 out.line(&format!("sent: {line} ({})", sent.run_id))?;
+            }
+            Ok(Outcome::Done)
+        }
+        ThreadCommand::Resume { id, json } => {
+            let resumed = client.resume(&id).await?;
+            if json {
+                out.json(&resumed)?;
+            } else {
+                out.line(&format!("going on; runs held before: {}", resumed.runs))?;
             }
             Ok(Outcome::Done)
         }

@@ -17,7 +17,7 @@ use super::limits::{CONNECT_TIMEOUT, FEED_SILENCE_MAX, PAGE_MAX};
 use super::socket::{self, SocketError};
 use super::wire::{
     AddProject, CreateThread, Created, ErrorView, FeedLine, HostView, PROTOCOL, PROTOCOL_HEADER,
-    ProjectView, RequestView, RespondTo, SendMessage, SentView, StopThread, Stopped,
+    ProjectView, RequestView, RespondTo, Resumed, SendMessage, SentView, StopThread, Stopped,
     ThreadDetailView, ThreadRowView,
 };
 
@@ -155,6 +155,15 @@ impl Client {
     /// [`ClientError`].
     pub async fn stop(&self, id: &str, request: &StopThread) -> Result<Stopped, ClientError> {
         self.post(&format!("/v1/threads/{}/stop", escaped(id)), request)
+            .await
+    }
+
+    /// Lets the held runs of a thread's queue go on.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn resume(&self, id: &str) -> Result<Resumed, ClientError> {
+        self.post(&format!("/v1/threads/{}/resume", escaped(id)), &())
             .await
     }
 

@@ -21,7 +21,7 @@ use super::limits::{BODY_BYTES_MAX, PAGE_MAX};
 use super::peer::{Kinship, Peer, Stranger};
 use super::wire::{
     AddProject, CreateThread, Created, ErrorView, HostView, PROTOCOL, PROTOCOL_HEADER, ProjectView,
-    ProviderView, RequestView, RespondTo, SendMessage, SentView, StopThread, Stopped,
+    ProviderView, RequestView, RespondTo, Resumed, SendMessage, SentView, StopThread, Stopped,
     ThreadDetailView, ThreadRowView,
 };
 
@@ -54,6 +54,7 @@ pub fn router(api: LocalApi) -> Router {
         .route("/v1/threads/{id}", get(show_thread))
         .route("/v1/threads/{id}/messages", post(send))
         .route("/v1/threads/{id}/stop", post(stop))
+        .route("/v1/threads/{id}/resume", post(resume))
         .route("/v1/requests", get(requests))
         .route("/v1/requests/{id}/reply", post(respond))
         .route("/v1/feed", get(feed::follow))
@@ -329,6 +330,14 @@ async fn stop(
         .stop(&PERSON, &ThreadId::new(id), request.reason)
         .await?;
     Ok(Json(Stopped { runs }))
+}
+
+async fn resume(
+    State(api): State<LocalApi>,
+    Path(id): Path<String>,
+) -> Result<Json<Resumed>, Refused> {
+    let runs = api.service.resume(&PERSON, &ThreadId::new(id)).await?;
+    Ok(Json(Resumed { runs }))
 }
 
 /// Whose requests.

@@ -173,6 +173,14 @@ pub struct Stopped {
     pub runs: u32,
 }
 
+/// A queue goes on.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resumed {
+    /// Runs that were held.
+    pub runs: u32,
+}
+
 /// Answers a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -139,6 +139,7 @@ async fn an_agents_process_is_refused_whatever_it_asks() {
         host.client.projects().await.map(drop),
         host.client.host().await.map(drop),
         host.client.stop("thread-1", &stop).await.map(drop),
+        host.client.resume("thread-1").await.map(drop),
         host.client.respond("request-1", &RespondTo { reply }).await,
         host.client.feed(0).await.map(drop),
     ];
@@ -152,6 +153,8 @@ async fn an_agents_process_is_refused_whatever_it_asks() {
 async fn faults_are_told_in_the_sockets_own_shape() {
     let host = Host::start(Everybody::People).await;
     let unknown = host.client.thread("thread/../x?y", 0).await.unwrap_err();
+    assert_eq!(unknown.code(), Some("thread_not_found"), "{unknown}");
+    let unknown = host.client.resume("thread-none").await.unwrap_err();
     assert_eq!(unknown.code(), Some("thread_not_found"), "{unknown}");
     let project = host.add_project().await;
     let request = |provider: Option<&str>| CreateThread {

@@ -173,6 +173,26 @@ impl ThreadManagementService {
         }
     }
 
+    /// Lets the held runs of a thread's queue go on; answers how many were held.
+    ///
+    /// # Errors
+    /// `human_only`, `thread_not_found`, `thread_not_sendable`.
+    pub async fn resume(&self, caller: &Authority, thread_id: &ThreadId) -> Result<u32, Denial> {
+        people_only(caller)?;
+        let command = Command::ResumeQueue {
+            thread_id: thread_id.clone(),
+        };
+        match self
+            .submit(caller, once("thread resume"), command)
+            .await?
+            .0
+            .answer
+        {
+            Answer::Resumed { runs } => Ok(runs),
+            _ => Err(wrong_answer()),
+        }
+    }
+
     /// Answers a request.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::slice::from_ref;
 
-use crate::command::{Command, SendMode};
+use crate::command::{Answer, Command, SendMode};
 use crate::error::DenialCode::{InvalidRequest, ParentNotActive, ThreadNotFound};
 use crate::ids::ThreadId;
 use crate::limits::REASON_UNITS_MAX;
@@ -203,4 +203,35 @@ fn stopping_twice_asks_again_and_changes_no_outcome() {
     world.end(&talk.run, TurnOutcome::Interrupted);
     assert_eq!(world.status(&talk.run), RunStatus::Interrupted);
     assert_eq!(world.held(&talk.thread).len(), 1);
+}
+
+#[test]
+fn a_person_lets_a_stopped_queue_go_on_in_its_order() {
+    let mut world = World::new();
+    let talk = world.running();
+    let (one, two) = (world.send(&talk.thread), world.send(&talk.thread));
+    world.stop(&talk.thread);
+    let resume = || Command::ResumeQueue {
+        thread_id: talk.thread.clone(),
+    };
+    let decision = world.run(resume());
+    assert_eq!(decision.answer, Answer::Resumed { runs: 2 });
+    assert!(
+        started(&decision.effects).is_empty(),
+        "the stopped turn has not ended yet"
+    );
+    let decision = world.end(&talk.run, TurnOutcome::Interrupted);
+    assert_eq!(started(&decision.effects), from_ref(&one));
+    world.start(&one);
+    let decision = world.complete(&one);
+    assert_eq!(started(&decision.effects), from_ref(&two));
+    assert_eq!(
+        world.run(resume()).answer,
+        Answer::Resumed { runs: 0 },
+        "nothing was held"
+    );
+    let unknown = Command::ResumeQueue {
+        thread_id: ThreadId::new("unknown"),
+    };
+    assert_eq!(world.deny(unknown), ThreadNotFound);
 }
