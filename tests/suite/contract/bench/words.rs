@@ -6,8 +6,8 @@ use domain::provider_event::{Failure, FailureClass, TurnOutcome};
 use domain::request::{Approval, Choice, Prompt, Question};
 use threads::service::{CallKey, DelegateRequest, NewThread, TargetRequest, WaitMode};
 
-/// Longer than any test: a wait with it ends by what happens, not by its time.
-pub(in crate::contract) const LONG: WaitMode = WaitMode::WaitMs(3_600_000);
+/// Longer than any test: a wait with it ends by what happens. One that misses it fails its test after this.
+pub(in crate::contract) const LONG: WaitMode = WaitMode::WaitMs(60_000);
 
 /// A person at the command line.
 pub(in crate::contract) static PERSON: Authority = Authority::Human(HumanEntry::CommandLine);
