@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -69,6 +69,11 @@ impl DriverEngine {
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
+
+    /// Keeps the clock ticking while a guest runs.
+    pub(crate) fn calling(&self) -> Calling<'_> {
+        self.clock.calling()
+    }
 }
 
 fn open_cache(folder: &Path) -> Result<Cache, EngineError> {
@@ -92,40 +97,97 @@ pub(crate) fn ticks(time: Duration) -> u64 {
     u64::try_from(whole).unwrap_or(u64::MAX).saturating_add(1)
 }
 
-/// Counts the engine's epochs on a thread of its own: a guest that spins on every shared thread must not stop it.
+/// Counts the engine's epochs on a thread of its own: a guest that spins on every shared thread must not stop it. It
+/// sleeps while no guest runs.
 #[derive(Debug)]
 struct Clock {
-    stop: Option<mpsc::Sender<()>>,
+    shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    /// Guest calls under way.
+    calls: AtomicUsize,
+    /// Guest calls so far.
+    calls_begun: AtomicU64,
+    asleep: AtomicBool,
+}
+
+/// A guest call under way: the clock ticks until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Calling<'a>(&'a Shared);
+
+impl Drop for Calling<'_> {
+    fn drop(&mut self) {
+        self.0.calls.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Clock {
     fn start(engine: Engine) -> Result<Self, EngineError> {
-        let (stop, stopped) = mpsc::channel::<()>();
+        let shared = Arc::new(Shared::default());
+        let ticking = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("driver-clock".to_owned())
-            .spawn(move || {
-                while let Err(mpsc::RecvTimeoutError::Timeout) =
-                    stopped.recv_timeout(limits::EPOCH_TICK)
-                {
-                    engine.increment_epoch();
-                }
-            })
+            .spawn(move || tick(&engine, &ticking))
             .map_err(EngineError::Clock)?;
         Ok(Self {
-            stop: Some(stop),
+            shared,
             thread: Some(thread),
         })
+    }
+
+    fn calling(&self) -> Calling<'_> {
+        self.shared.calls.fetch_add(1, Ordering::SeqCst);
+        self.shared.calls_begun.fetch_add(1, Ordering::SeqCst);
+        // Either the clock sees the call before it goes to sleep, or it is seen asleep here.
+        if self.shared.asleep.load(Ordering::SeqCst)
+            && let Some(thread) = &self.thread
+        {
+            thread.thread().unpark();
+        }
+        Calling(&self.shared)
+    }
+}
+
+fn tick(engine: &Engine, shared: &Shared) {
+    let mut quiet_ticks = 0_u32;
+    let mut calls_seen = 0;
+    while !shared.stop.load(Ordering::SeqCst) {
+        std::thread::park_timeout(limits::EPOCH_TICK);
+        engine.increment_epoch();
+        let begun = shared.calls_begun.load(Ordering::SeqCst);
+        quiet_ticks = if begun == calls_seen {
+            quiet_ticks.saturating_add(1)
+        } else {
+            0
+        };
+        calls_seen = begun;
+        if quiet_ticks < limits::QUIET_TICKS {
+            continue;
+        }
+        shared.asleep.store(true, Ordering::SeqCst);
+        while shared.calls.load(Ordering::SeqCst) == 0
+            && shared.calls_begun.load(Ordering::SeqCst) == calls_seen
+            && !shared.stop.load(Ordering::SeqCst)
+        {
+            std::thread::park();
+        }
+        shared.asleep.store(false, Ordering::SeqCst);
+        quiet_ticks = 0;
     }
 }
 
 impl Drop for Clock {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the clock of the WebAssembly engine died");
+        self.shared.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            if thread.join().is_err() {
+                tracing::error!("the clock of the WebAssembly engine died");
+            }
         }
     }
 }

@@ -127,6 +127,7 @@ pub(crate) struct GuestSession {
 }
 
 struct Live {
+    engine: DriverEngine,
     store: Store<GuestState>,
     driver: Driver,
     session: ResourceAny,
@@ -149,6 +150,7 @@ impl GuestSession {
         log: GuestLog,
     ) -> Result<Self, GuestError> {
         let call_time_max = bounds.call_time_max;
+        let _calling = loaded.engine().calling();
         let mut store = new_store(loaded.engine(), bounds.memory_bytes_max, log);
         arm(&mut store, call_time_max);
         let driver = loaded
@@ -164,6 +166,7 @@ impl GuestSession {
         let session = opened.map_err(gave_up)?;
         Ok(Self {
             live: Some(Live {
+                engine: loaded.engine().clone(),
                 store,
                 driver,
                 session,
@@ -179,6 +182,7 @@ impl GuestSession {
             return Err(GuestError::Discarded);
         };
         let begun = Instant::now();
+        let calling = live.engine.calling();
         arm(&mut live.store, self.call_time_max);
         let result = live
             .driver
@@ -190,6 +194,7 @@ impl GuestSession {
             Ok(Err(error)) => Err(gave_up(error)),
             Err(error) => Err(call_error(&live.store, &error, self.call_time_max)),
         };
+        drop(calling);
         self.slow = begun.elapsed() > limits::CALL_TIME_SLOW;
         if result.is_err() {
             self.live = None;
@@ -208,6 +213,7 @@ pub(crate) fn describe(
     engine: &DriverEngine,
     pre: &DriverPre<GuestState>,
 ) -> Result<DriverInfo, GuestError> {
+    let _calling = engine.calling();
     let mut store = new_store(
         engine,
         limits::GUEST_MEMORY_BYTES_MAX,

@@ -87,11 +87,11 @@ fn turn(run: &str) -> Input {
 }
 
 #[test]
-fn a_hundred_thousand_calls_in_one_guest_all_come_back() {
+fn twenty_thousand_calls_in_one_guest_all_come_back() {
     let driver = driver();
     let mut guest = open(&driver, "");
     let input = [turn("r")];
-    for call in 0..100_000 {
+    for call in 0..20_000 {
         let actions = guest.handle(&input).unwrap();
         assert_eq!(actions.len(), 3, "call {call}");
     }
@@ -144,4 +144,21 @@ fn a_guest_that_rests_longer_than_its_deadline_still_answers() {
     let mut guest = open(&driver, "");
     std::thread::sleep(limits::CALL_TIME_MAX * 2);
     assert!(guest.handle(&[turn("r")]).is_ok());
+}
+
+#[test]
+fn a_guest_that_never_returns_is_stopped_even_when_the_clock_slept() {
+    let driver = driver();
+    for act in ["spins", "hold", "spins"] {
+        let mut guest = open(&driver, act);
+        std::thread::sleep(limits::EPOCH_TICK * (limits::QUIET_TICKS + 20));
+        let begun = Instant::now();
+        let result = guest.handle(&[turn("r")]);
+        assert_eq!(result.is_err(), act == "spins");
+        assert!(
+            begun.elapsed() < limits::CALL_TIME_MAX * 4,
+            "took {:?}",
+            begun.elapsed()
+        );
+    }
 }

@@ -17,7 +17,11 @@ pub(crate) fn spin() -> ! {
 #[inline(never)]
 fn recurse(depth: u64) -> u64 {
     let room = std::hint::black_box([depth; 64]);
-    if depth == u64::MAX { room[0] } else { recurse(depth + 1) + room[7] }
+    if depth == u64::MAX {
+        room[0]
+    } else {
+        recurse(depth + 1) + room[7]
+    }
 }
 
 fn exhaust_memory() {
@@ -37,7 +41,10 @@ impl Guest {
         let thread_id = self.thread.clone().unwrap_or_default();
         let turn_id = self.turn.clone().unwrap_or_default();
         let text_item = |item_id: &str, appended: String| {
-            Action::Emit(Event::Text(Text { item_id: item_id.to_owned(), appended }))
+            Action::Emit(Event::Text(Text {
+                item_id: item_id.to_owned(),
+                appended,
+            }))
         };
         let item = |thread_id: &str, turn_id: Option<String>| {
             Action::Emit(Event::Item(Item {
@@ -69,7 +76,10 @@ impl Guest {
             })
         };
         let file = |name: &str, text: String| {
-            Action::WriteFile(WriteFile { name: name.to_owned(), text })
+            Action::WriteFile(WriteFile {
+                name: name.to_owned(),
+                text,
+            })
         };
         let words = |text: &str| vec![text.to_owned()];
         match self.act.as_str() {
@@ -93,7 +103,9 @@ impl Guest {
             }
             "returns-long" => actions.push(text_item("none", "x".repeat((1 << 20) + 1))),
             "foreign-thread" => actions.push(item("thread-of-somebody-else", None)),
-            "foreign-turn" => actions.push(item(&thread_id, Some("run-of-somebody-else".to_owned()))),
+            "foreign-turn" => {
+                actions.push(item(&thread_id, Some("run-of-somebody-else".to_owned())))
+            }
             "foreign-effect" => {
                 actions.push(effect_ended("effect-999".to_owned(), EffectOutcome::Done));
             }
@@ -123,17 +135,26 @@ impl Guest {
                 actions.push(spawn("shell", words(&format!("echo {token}")), &[]));
             }
             "secret-file" => {
-                actions.push(file("token.txt", self.authorization.clone().unwrap_or_default()));
+                actions.push(file(
+                    "token.txt",
+                    self.authorization.clone().unwrap_or_default(),
+                ));
             }
             "file-outside" => actions.push(file("../escape", String::new())),
             "file-hidden" => actions.push(file(".hidden", String::new())),
             "file-large" => actions.push(file("large", "x".repeat((1 << 20) + 1))),
             "frame-break" => {
                 actions.push(spawn("shell", words("cat"), &[]));
-                actions.push(Action::Write(Write { process_id: 1, frame: "a\nb".to_owned() }));
+                actions.push(Action::Write(Write {
+                    process_id: 1,
+                    frame: "a\nb".to_owned(),
+                }));
             }
             "foreign-process" => {
-                actions.push(Action::Write(Write { process_id: 9, frame: "a".to_owned() }));
+                actions.push(Action::Write(Write {
+                    process_id: 9,
+                    frame: "a".to_owned(),
+                }));
             }
             "foreign-stop" => actions.push(Action::Stop(9)),
             "process-twice" => {
@@ -150,20 +171,32 @@ impl Guest {
                     }));
                 }
             }
-            "timer-now" => actions.push(Action::SetTimer(SetTimer { timer_id: 1, delay_ms: 0 })),
+            "timer-now" => actions.push(Action::SetTimer(SetTimer {
+                timer_id: 1,
+                delay_ms: 0,
+            })),
             "timer-never" => {
-                actions.push(Action::SetTimer(SetTimer { timer_id: 1, delay_ms: u32::MAX }));
+                actions.push(Action::SetTimer(SetTimer {
+                    timer_id: 1,
+                    delay_ms: u32::MAX,
+                }));
             }
             "many-timers" => {
                 for timer_id in 0..1_000 {
-                    actions.push(Action::SetTimer(SetTimer { timer_id, delay_ms: 1_000 }));
+                    actions.push(Action::SetTimer(SetTimer {
+                        timer_id,
+                        delay_ms: 1_000,
+                    }));
                 }
             }
             "stalls" => {
                 actions.push(spawn("shell", words("exec sleep 600"), &[]));
                 for _ in 0..300 {
                     let frame = "x".repeat(64 << 10);
-                    actions.push(Action::Write(Write { process_id: 1, frame }));
+                    actions.push(Action::Write(Write {
+                        process_id: 1,
+                        frame,
+                    }));
                 }
             }
             "dawdles" => {

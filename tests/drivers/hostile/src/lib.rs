@@ -30,7 +30,10 @@ impl Driver for Guest {
         match std::hint::black_box(&DESCRIBE)[15] {
             b'p' => panic!("describe panics as told"),
             b'l' => acts::spin(),
-            b's' => DriverInfo { kind: "no word!".to_owned(), ..info() },
+            b's' => DriverInfo {
+                kind: "no word!".to_owned(),
+                ..info()
+            },
             _ => info(),
         }
     }
@@ -71,7 +74,12 @@ impl Driver for Guest {
 }
 
 fn info() -> DriverInfo {
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let words = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect::<Vec<_>>()
+    };
     let text = |text: &str| text.to_owned();
     DriverInfo {
         kind: text("hostile"),

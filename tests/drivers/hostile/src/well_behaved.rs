@@ -137,7 +137,10 @@ impl Guest {
             "hold" | "ignores-interrupt" => {}
             "shell" | "token-in-environment" => self.shell(&start.text, actions),
             "ask" => self.ask(actions),
-            "timer" => actions.push(Action::SetTimer(SetTimer { timer_id: 1, delay_ms: 50 })),
+            "timer" => actions.push(Action::SetTimer(SetTimer {
+                timer_id: 1,
+                delay_ms: 50,
+            })),
             _ => {
                 self.say(actions, &start.text);
                 self.end_turn(actions, TurnOutcome::Completed);
@@ -207,7 +210,11 @@ impl Guest {
                 kind: "command".to_owned(),
                 title: "rm -rf build".to_owned(),
                 reason: None,
-                choices: vec!["accept".to_owned(), "decline".to_owned(), "new-word".to_owned()],
+                choices: vec![
+                    "accept".to_owned(),
+                    "decline".to_owned(),
+                    "new-word".to_owned(),
+                ],
                 options: vec![ChoiceOption {
                     option_id: "opt-7".to_owned(),
                     label: "Yes".to_owned(),
