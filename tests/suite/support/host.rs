@@ -26,12 +26,29 @@ pub(crate) struct Configuration {
     /// Lines before the providers.
     head: String,
     providers: String,
+    log: LogDepth,
+}
+
+/// How much the server writes down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum LogDepth {
+    /// What helps to understand a failed test.
+    #[default]
+    Usual,
+    /// Everything: the whole log, and recordings of the sessions.
+    Everything,
 }
 
 impl Configuration {
     /// Adds lines that stand before the providers, for example a table of their own.
     pub(crate) fn with(mut self, lines: &str) -> Self {
         writeln!(self.head, "{lines}").unwrap();
+        self
+    }
+
+    /// Lets the server log and record everything.
+    pub(crate) fn logged_in_full(mut self) -> Self {
+        self.log = LogDepth::Everything;
         self
     }
 
@@ -56,7 +73,18 @@ impl Configuration {
     }
 
     /// Adds the real codex under a name, with further lines of its table.
-    pub(crate) fn codex_as(mut self, id: &str, model: &ModelServer, lines: &str) -> Self {
+    pub(crate) fn codex_as(self, id: &str, model: &ModelServer, lines: &str) -> Self {
+        self.codex_behind(id, &agents::codex(), model, lines)
+    }
+
+    /// Adds the real codex behind a program that starts it.
+    pub(crate) fn codex_behind(
+        mut self,
+        id: &str,
+        program: &Path,
+        model: &ModelServer,
+        lines: &str,
+    ) -> Self {
         let url = format!("openai_base_url=\"{}\"", model.openai_url());
         writeln!(
             self.providers,
@@ -64,7 +92,6 @@ impl Configuration {
              command = [{program:?}, \"-c\", '{url}', \"-c\", 'model=\"gpt-5.5\"']\n{lines}\n\
              [providers.env]\nCODEX_HOME = \"@FOLDER@/codex-home\"\n\
              [providers.secrets]\nOPENAI_API_KEY = {{ env = \"{MODEL_KEY}\" }}",
-            program = agents::codex(),
         )
         .unwrap();
         self
@@ -89,6 +116,7 @@ impl Configuration {
 #[derive(Debug)]
 pub(crate) struct TestHost {
     folder: TempDir,
+    log: LogDepth,
     server: Option<Child>,
     ready: Value,
 }
@@ -109,6 +137,7 @@ impl TestHost {
         make_repository(&folder.path().join("shop"));
         let mut host = Self {
             folder,
+            log: configuration.log,
             server: None,
             ready: Value::Null,
         };
@@ -126,12 +155,11 @@ impl TestHost {
             .append(true)
             .open(self.log_path())
             .unwrap();
-        let mut server = self
-            .command(&["serve", "--ready-json"])
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        let mut command = self.command(&["serve", "--ready-json"]);
+        if self.log == LogDepth::Everything {
+            command.arg("--record").env("WEFT_LOG", "trace");
+        }
+        let mut server = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(server.stdout.take().unwrap())
             .read_line(&mut line)

@@ -44,6 +44,12 @@ impl Process {
         );
     }
 
+    /// Whether it has ended.
+    pub(crate) fn is_gone(&self) -> bool {
+        let mut waited = [PollFd::new(&self.handle, PollFlags::IN)];
+        poll(&mut waited, Some(&Timespec::default())).unwrap() == 1
+    }
+
     /// Ends it and its group as a crash does.
     pub(crate) fn kill_group(&self) {
         kill_process_group(raw(self.pid), Signal::KILL).unwrap();

@@ -41,6 +41,7 @@ pub(super) struct Follow {
 #[derive(Debug)]
 struct Answer {
     item_id: String,
+    position: u64,
     text: String,
 }
 
@@ -210,8 +211,15 @@ impl Follow {
                 if item.kind == ItemKind::AssistantMessage
                     && item.run_id.as_ref() == Some(&self.run_id) =>
             {
-                let (item_id, text) = (item.id.clone(), item.text.clone());
-                self.answer = Some(Answer { item_id, text });
+                // A text that was broken off is closed later than the one that came after it.
+                let earlier = |answer: &Answer| item.position < answer.position;
+                if !self.answer.as_ref().is_some_and(earlier) {
+                    self.answer = Some(Answer {
+                        item_id: item.id.clone(),
+                        position: item.position,
+                        text: item.text.clone(),
+                    });
+                }
             }
             Change::Text(text) => {
                 let ours = self

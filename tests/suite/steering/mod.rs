@@ -1,0 +1,4 @@
+//! Messages to a working agent, and stopping what works.
+
+mod messages;
+mod stops;
