@@ -19,6 +19,10 @@ pub struct SessionLimits {
     pub actions_max: u32,
     /// Most processes alive at once.
     pub processes_max: u32,
+    /// Silence allowed between work given to the session and any sign of the provider.
+    pub start_silence_max: Duration,
+    /// Longest time from an interrupt to the turn's end.
+    pub interrupt_time_max: Duration,
 }
 
 impl Default for SessionLimits {
@@ -31,6 +35,8 @@ impl Default for SessionLimits {
             file_bytes_max: FILE_BYTES_MAX,
             actions_max: ACTIONS_MAX,
             processes_max: PROCESSES_MAX,
+            start_silence_max: START_SILENCE_MAX,
+            interrupt_time_max: INTERRUPT_TIME_MAX,
         }
     }
 }
@@ -181,15 +187,15 @@ pub const UNKNOWN_ZOMBIE_AGE: Duration = Duration::from_secs(10);
 
 // ------------------------------------------------------------------ waiting
 
-/// Silence allowed between work given to a session and any sign of the provider. A driver's own handshake timers (10 s)
-/// come first and say more.
-pub const START_SILENCE_MAX: Duration = Duration::from_secs(15);
+/// Silence allowed between work given to a session and any sign of the provider. A driver's own times come first and say
+/// more: 10 s for a handshake, 30 s for opening a long conversation.
+pub const START_SILENCE_MAX: Duration = Duration::from_secs(40);
 
 /// Longest time from giving a turn to its start, however much the provider says.
 pub const START_TIME_MAX: Duration = Duration::from_secs(120);
 
-/// Longest time from an interrupt to the turn's end.
-pub const INTERRUPT_TIME_MAX: Duration = Duration::from_secs(15);
+/// Longest time from an interrupt to the turn's end. A driver's own time, 15 s at most, comes first.
+pub const INTERRUPT_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// Time a session has to end in good order after `close`.
 pub const CLOSE_GRACE: Duration = Duration::from_secs(2);

@@ -178,7 +178,7 @@ impl Ledger {
                 format!(
                     "The agent gave no sign of life within {} s of being given work. Start it by hand in the same \
                      folder to see what it waits for.",
-                    limits::START_SILENCE_MAX.as_secs()
+                    self.identity.start_silence_max.as_secs()
                 ),
             ),
             Wait::Start => host_failure(
@@ -195,7 +195,7 @@ impl Ledger {
                 "interrupt_timeout",
                 format!(
                     "The agent did not stop within {} s of being interrupted, so its process was ended.",
-                    limits::INTERRUPT_TIME_MAX.as_secs()
+                    self.identity.interrupt_time_max.as_secs()
                 ),
             ),
         };
@@ -215,18 +215,17 @@ impl Ledger {
             TurnPhase::Started => None,
         });
         let last_sign = self.last_sign;
+        let silence_max = self.identity.start_silence_max;
+        let interrupt_max = self.identity.interrupt_time_max;
         let starts = opening.chain(starting).flat_map(move |since| {
             [
-                (
-                    since.max(last_sign) + limits::START_SILENCE_MAX,
-                    Wait::Silence,
-                ),
+                (since.max(last_sign) + silence_max, Wait::Silence),
                 (since + limits::START_TIME_MAX, Wait::Start),
             ]
         });
-        let interrupts = self.turns.values().filter_map(|turn| {
+        let interrupts = self.turns.values().filter_map(move |turn| {
             let asked = turn.interrupted.as_ref()?;
-            Some((asked.since + limits::INTERRUPT_TIME_MAX, Wait::Interrupt))
+            Some((asked.since + interrupt_max, Wait::Interrupt))
         });
         starts.chain(interrupts)
     }

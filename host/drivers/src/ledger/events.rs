@@ -3,7 +3,6 @@
 use domain::ids::{RequestId, RunId, ThreadId};
 use domain::item::ItemKind;
 use domain::provider_event::{Blocking, ProviderEvent, ProviderItem, Resume, TurnOutcome};
-use domain::request::Prompt;
 use tokio::time::Instant;
 
 use super::{Effects, Ledger, OpenItem, OpenRequest, Owed, Phase, TurnPhase, Violation};
@@ -154,7 +153,6 @@ impl Ledger {
         }
         turn.phase = TurnPhase::Started;
         let steers = std::mem::take(&mut turn.steers);
-        let interrupt = turn.interrupted.as_ref().map(|asked| asked.reason.clone());
         self.effects
             .retain(|_, owed| !matches!(owed, Owed::Start(id) if *id == run_id));
         effects.reports.push(ProviderEvent::TurnStarted {
@@ -163,9 +161,6 @@ impl Ledger {
         });
         for (message_id, text) in steers {
             self.send_steer(&run_id, message_id, text, effects);
-        }
-        if let Some(reason) = interrupt {
-            self.send_interrupt(&run_id, reason, effects);
         }
         Ok(())
     }
@@ -266,12 +261,40 @@ impl Ledger {
                 });
                 Ok(())
             }
-            (Owed::Answer(driver_id), Some(_)) => {
-                self.close_request(&driver_id, "withdrawn", effects);
+            (Owed::Answer(driver_id), Some(_)) => self.ask_again(&driver_id, effects),
+            (Owed::Interrupt(run_id), None) => {
+                self.never_started(&run_id, now, effects);
                 Ok(())
             }
-            (Owed::Answer(_) | Owed::Interrupt | Owed::CloseThread, _) => Ok(()),
+            (Owed::Answer(_) | Owed::Interrupt(_) | Owed::CloseThread, _) => Ok(()),
         }
+    }
+
+    /// An interrupt was done with: a turn that has not started will not.
+    fn never_started(&mut self, run_id: &RunId, now: Instant, effects: &mut Effects) {
+        let Some(turn) = self.turns.get(run_id) else {
+            return;
+        };
+        if turn.phase == TurnPhase::Started {
+            return;
+        }
+        let thread_id = turn.thread.clone();
+        self.end_turn(run_id, TurnOutcome::Interrupted, None, effects);
+        self.pump(&thread_id, now, effects);
+    }
+
+    /// The provider could not use an answer and still waits: the question is asked again, under a new id.
+    fn ask_again(&mut self, driver_id: &str, effects: &mut Effects) -> Result<(), Violation> {
+        let Some(open) = self.requests.get_mut(driver_id) else {
+            return Ok(());
+        };
+        let id = RequestId::from_random(random::bits()?);
+        effects.reports.push(ProviderEvent::RequestClosed {
+            request_id: std::mem::replace(&mut open.id, id),
+            reason: "superseded".to_owned(),
+        });
+        effects.reports.push(opened(open));
+        Ok(())
     }
 
     fn item(&mut self, item: wit::Item, effects: &mut Effects) -> Result<(), Violation> {
@@ -354,31 +377,21 @@ impl Ledger {
             });
         }
         let id = RequestId::from_random(random::bits()?);
-        let options = match &prompt {
-            Prompt::Approval(approval) => approval.options.clone(),
-            Prompt::Questions(_) => Vec::new(),
+        let blocking = if request.blocking {
+            Blocking::Blocking
+        } else {
+            Blocking::NonBlocking
         };
-        effects.reports.push(ProviderEvent::RequestOpened {
-            request_id: id.clone(),
-            thread_id: thread.clone(),
-            run_id: run.clone(),
-            blocking: if request.blocking {
-                Blocking::Blocking
-            } else {
-                Blocking::NonBlocking
-            },
+        let open = OpenRequest {
+            id,
+            thread,
+            run,
+            blocking,
             prompt,
             detail_json,
-        });
-        self.requests.insert(
-            driver_id,
-            OpenRequest {
-                id,
-                thread,
-                run,
-                options,
-            },
-        );
+        };
+        effects.reports.push(opened(&open));
+        self.requests.insert(driver_id, open);
         Ok(())
     }
 
@@ -434,5 +447,16 @@ impl Ledger {
             .reports
             .push(ProviderEvent::Background { thread_id, tasks });
         Ok(())
+    }
+}
+
+fn opened(open: &OpenRequest) -> ProviderEvent {
+    ProviderEvent::RequestOpened {
+        request_id: open.id.clone(),
+        thread_id: open.thread.clone(),
+        run_id: open.run.clone(),
+        blocking: open.blocking,
+        prompt: open.prompt.clone(),
+        detail_json: open.detail_json.clone(),
     }
 }

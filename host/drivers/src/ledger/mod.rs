@@ -10,12 +10,13 @@ mod work;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::ids::{MessageId, ProviderInstanceId, ProviderSessionId, RequestId, RunId, ThreadId};
 use domain::modes::Modes;
 use domain::provider::ModelSelection;
-use domain::provider_event::{FailureClass, ProviderEvent, TurnOutcome};
-use domain::request::ChoiceOption;
+use domain::provider_event::{Blocking, FailureClass, ProviderEvent, TurnOutcome};
+use domain::request::Prompt;
 use threads::ports::{CredentialPort, ProviderWork};
 use tokio::time::Instant;
 
@@ -62,6 +63,10 @@ pub(crate) struct Identity {
     pub(crate) credentials: Arc<dyn CredentialPort>,
     pub(crate) secrets: SessionSecrets,
     pub(crate) measure: Measure,
+    /// Silence allowed between work and any sign of the provider.
+    pub(crate) start_silence_max: Duration,
+    /// Longest time from an interrupt to the turn's end.
+    pub(crate) interrupt_time_max: Duration,
 }
 
 /// What came of a piece of work or an event.
@@ -137,7 +142,6 @@ enum TurnPhase {
 
 struct Interrupted {
     since: Instant,
-    reason: String,
 }
 
 /// What an effect id stands for.
@@ -145,7 +149,7 @@ enum Owed {
     Open(ThreadId),
     Start(RunId),
     Steer(RunId, MessageId),
-    Interrupt,
+    Interrupt(RunId),
     Answer(String),
     CloseThread,
 }
@@ -154,7 +158,9 @@ struct OpenRequest {
     id: RequestId,
     thread: ThreadId,
     run: Option<RunId>,
-    options: Vec<ChoiceOption>,
+    blocking: Blocking,
+    prompt: Prompt,
+    detail_json: String,
 }
 
 struct OpenItem {

@@ -2,6 +2,7 @@
 
 use domain::ids::{MessageId, RequestId, RunId, ThreadId};
 use domain::provider_event::TurnOutcome;
+use domain::request::Prompt;
 use threads::ports::{ProviderWork, ThreadOpening};
 use tokio::time::Instant;
 
@@ -211,13 +212,8 @@ impl Ledger {
             if turn.interrupted.is_some() {
                 return;
             }
-            turn.interrupted = Some(Interrupted {
-                since: now,
-                reason: reason.clone(),
-            });
-            if turn.phase == TurnPhase::Started {
-                self.send_interrupt(run_id, reason, effects);
-            }
+            turn.interrupted = Some(Interrupted { since: now });
+            self.send_interrupt(run_id, reason, effects);
             return;
         }
         let Some(thread) = self.threads.get_mut(thread_id) else {
@@ -252,7 +248,7 @@ impl Ledger {
     }
 
     pub(super) fn send_interrupt(&mut self, run_id: &RunId, reason: String, effects: &mut Effects) {
-        let effect_id = self.owe(Owed::Interrupt);
+        let effect_id = self.owe(Owed::Interrupt(run_id.clone()));
         effects.inputs.push(wit::Input::Interrupt(wit::Interrupt {
             effect_id,
             turn_id: run_id.to_string(),
@@ -276,7 +272,11 @@ impl Ledger {
             tracing::debug!(request = %request_id, "an answer came too late for its request");
             return;
         };
-        let reply = convert::reply_to_guest(reply, &open.options);
+        let options = match &open.prompt {
+            Prompt::Approval(approval) => approval.options.as_slice(),
+            Prompt::Questions(_) => &[],
+        };
+        let reply = convert::reply_to_guest(reply, options);
         let driver_id = driver_id.clone();
         let effect_id = self.owe(Owed::Answer(driver_id.clone()));
         effects.inputs.push(wit::Input::Answer(wit::Answer {

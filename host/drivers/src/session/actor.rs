@@ -55,6 +55,8 @@ async fn run(parts: SessionParts, voice: Voice, mut inbox: mpsc::UnboundedReceiv
         measure: Measure {
             text_bytes_max: parts.limits.text_bytes_max as usize,
         },
+        start_silence_max: parts.limits.start_silence_max,
+        interrupt_time_max: parts.limits.interrupt_time_max,
     };
     let mut actor = Actor {
         ledger: Ledger::new(identity, Instant::now()),
@@ -271,7 +273,8 @@ impl Actor {
         }
     }
 
-    async fn finish(mut self, ending: Ending, inbox: mpsc::UnboundedReceiver<Order>) {
+    async fn finish(mut self, ending: Ending, mut inbox: mpsc::UnboundedReceiver<Order>) {
+        self.undone.extend(waiting(&mut inbox));
         let how = match &ending {
             Ending::Failed(failure) => Broken::Failed(failure.clone()),
             Ending::Stopped(_) => Broken::Stopped,
@@ -317,7 +320,8 @@ impl Voice {
         }
     }
 
-    /// The end of the session, and what becomes of work that waited in its inbox.
+    /// The end of the session, and what becomes of work it was given. What it had not begun shares a failure; what
+    /// came later, from somebody who had heard of the end, is for a new session.
     async fn last_words(
         self,
         ending: Ending,
@@ -325,11 +329,7 @@ impl Voice {
         mut undone: Vec<ProviderWork>,
     ) {
         inbox.close();
-        while let Some(order) = inbox.recv().await {
-            if let Order::Work(work) = order {
-                undone.push(work);
-            }
-        }
+        let later = waiting(&mut inbox);
         let (end, reason) = match ending {
             Ending::Stopped(reason) => (SessionEnd::Stopped, reason),
             Ending::Failed(failure) => {
@@ -353,9 +353,20 @@ impl Voice {
             session: self.session.clone(),
             end,
             reason,
-            undone,
+            undone: undone.into_iter().chain(later).collect(),
         });
     }
+}
+
+/// The work in an inbox.
+fn waiting(inbox: &mut mpsc::UnboundedReceiver<Order>) -> Vec<ProviderWork> {
+    let mut work = Vec::new();
+    while let Ok(order) = inbox.try_recv() {
+        if let Order::Work(given) = order {
+            work.push(given);
+        }
+    }
+    work
 }
 
 async fn sleep_until(wake: Option<Instant>) {

@@ -312,7 +312,9 @@ async fn an_agent_that_dies_is_told_within_a_second_even_by_a_deaf_driver() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupt_nobody_heeds_ends_the_process_and_the_turn() {
-    let mut desk = Desk::with("ignores-interrupt");
+    let mut config = instance("ignores-interrupt");
+    config.limits.interrupt_time_max = Duration::from_millis(300);
+    let mut desk = Desk::of(vec![config], Duration::from_secs(60));
     desk.start("t", "r", "go");
     desk.until(|event| matches!(event, ProviderEvent::TurnStarted { .. }).then_some(()))
         .await;
@@ -324,7 +326,9 @@ async fn an_interrupt_nobody_heeds_ends_the_process_and_the_turn() {
 #[tokio::test(flavor = "multi_thread")]
 async fn silence_has_an_end() {
     for act in ["open-thread-silent", "turn-silent"] {
-        let mut desk = Desk::with(act);
+        let mut config = instance(act);
+        config.limits.start_silence_max = Duration::from_millis(300);
+        let mut desk = Desk::of(vec![config], Duration::from_secs(60));
         desk.start("t", "r", "go");
         let failure = desk.failed("r").await;
         assert_eq!(failure.code.as_deref(), Some("provider_silent"), "{act}");

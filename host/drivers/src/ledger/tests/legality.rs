@@ -168,6 +168,40 @@ fn an_answer_goes_to_the_driver_s_own_id_and_closes_once() {
 }
 
 #[test]
+fn an_answer_the_provider_cannot_use_is_asked_for_again() {
+    let mut books = Books::running("t", "r");
+    let first = books
+        .ledger
+        .event(request("q", "t", Some("r")), books.now)
+        .unwrap();
+    let answer = |effects: &Effects| {
+        let Some(ProviderEvent::RequestOpened { request_id, .. }) = effects.reports.last() else {
+            panic!("{effects:?}");
+        };
+        ProviderWork::Answer {
+            thread_id: ThreadId::new("t"),
+            request_id: request_id.clone(),
+            reply: Reply::Decision {
+                choice: Choice::AcceptAlways,
+                message: None,
+            },
+        }
+    };
+    assert_eq!(books.work(answer(&first)), ">answer:q");
+    let again = books
+        .ledger
+        .event(effect("effect-3", refused()), books.now)
+        .unwrap();
+    assert_eq!(shown(&again), "request-superseded request");
+    assert_eq!(
+        books.work(answer(&first)),
+        "",
+        "the old id is no longer open"
+    );
+    assert_eq!(books.work(answer(&again)), ">answer:q");
+}
+
+#[test]
 fn patience_ends_for_openings_starts_and_interrupts() {
     let mut books = Books::new(ThreadsHeld::Many);
     assert_eq!(books.ledger.deadline(), None);

@@ -69,6 +69,8 @@ impl Books {
             measure: Measure {
                 text_bytes_max: 1_000,
             },
+            start_silence_max: limits::START_SILENCE_MAX,
+            interrupt_time_max: limits::INTERRUPT_TIME_MAX,
         };
         Self {
             ledger: Ledger::new(identity, now),

@@ -44,18 +44,34 @@ fn an_interrupt_reaches_a_turn_in_every_phase() {
         books.work(interrupt("t", "r2")),
         "unsteered:m interrupted:r2"
     );
-    // Given to the driver, not started: it is sent once the turn starts.
-    let mut books = Books::new(ThreadsHeld::Many);
-    books.start("t", "r");
-    books.event(ready("t"));
-    assert_eq!(books.work(interrupt("t", "r")), "");
-    assert_eq!(books.event(started("r")), "started:r >interrupt:r");
-    // Given to the driver and refused by it.
-    let mut books = Books::new(ThreadsHeld::Many);
-    books.start("t", "r");
-    books.event(ready("t"));
-    books.work(interrupt("t", "r"));
+    // Given to the driver, which holds it still: it will not start.
+    let given = || {
+        let mut books = Books::new(ThreadsHeld::Many);
+        books.start("t", "r");
+        books.event(ready("t"));
+        assert_eq!(books.work(interrupt("t", "r")), ">interrupt:r");
+        books
+    };
+    let mut books = given();
     assert_eq!(books.event(effect("effect-2", refused())), "interrupted:r");
+    assert_eq!(
+        books.event(effect("effect-3", wit::EffectOutcome::Done)),
+        ""
+    );
+    let mut books = given();
+    assert_eq!(
+        books.event(effect("effect-3", wit::EffectOutcome::Done)),
+        "interrupted:r"
+    );
+    assert_eq!(books.event(started("r")), "", "too late");
+    // Given to the driver and started meanwhile: its end tells.
+    let mut books = given();
+    assert_eq!(books.event(started("r")), "started:r");
+    assert_eq!(
+        books.event(effect("effect-3", wit::EffectOutcome::Done)),
+        ""
+    );
+    assert_eq!(books.event(ended("r", "reusable")), "completed:r");
     // Running, twice.
     let mut books = Books::running("t", "r");
     assert_eq!(books.work(interrupt("t", "r")), ">interrupt:r");
