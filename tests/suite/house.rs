@@ -168,7 +168,15 @@ fn words_stay_in_their_rooms() {
             ],
         ),
         ("host/server/src", &["redb::", "wasmtime::"]),
-        ("plugins", &["weft::", "threads::ports", "domain::"]),
+        (
+            "plugins",
+            &[
+                "use threads::",
+                "use domain::",
+                "use drivers::",
+                "use server::",
+            ],
+        ),
     ] {
         for (path, text) in sources(folder) {
             for word in words {
