@@ -330,6 +330,16 @@ async fn the_host_runs_1024_active_threads() {
     let (code, word, message) = refusal(bench.try_delegate(&parent, asking("more")).await);
     assert_eq!((code, word), (DenialCode::LimitExceeded, "invalid_request"));
     assert!(message.contains("1024"), "{message}");
+    // For people as well; a thread that does nothing yet is none of them.
+    let prompt = Some("go".to_owned());
+    let active = NewThread {
+        prompt,
+        ..new_thread()
+    };
+    let refused = bench.service.create_thread(&PERSON, active).await;
+    assert_eq!(refused.unwrap_err().code, DenialCode::LimitExceeded);
+    let idle = bench.service.create_thread(&PERSON, new_thread()).await;
+    assert_eq!(idle.unwrap().run_id, None);
     bench.turn_ends(&others[0], TurnOutcome::Completed).await;
     bench.try_delegate(&parent, asking("more")).await.unwrap();
 }

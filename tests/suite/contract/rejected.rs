@@ -40,6 +40,7 @@ async fn an_agent_may_make_no_call_of_people() {
         ),
         ("send", code(sent.await)),
         ("stop", code(service.stop(agent, thread, None).await)),
+        ("resume", code(service.resume(agent, thread).await)),
         ("threads", code(service.threads(agent, 0, 1).await)),
         ("thread", code(service.thread(agent, thread, 0, 1).await)),
         ("requests", code(service.requests(agent, None).await)),

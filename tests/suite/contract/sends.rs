@@ -255,6 +255,29 @@ async fn stopping_a_thread_stops_its_run_its_queue_and_everything_it_delegated()
 }
 
 #[tokio::test]
+async fn what_a_stop_held_back_goes_on_when_a_person_says_so() {
+    let bench = Bench::new().await;
+    let talk = bench.working("go").await;
+    for text in ["two", "three"] {
+        send(&bench, &talk.thread, text, SendMode::Queue)
+            .await
+            .unwrap();
+    }
+    let met = bench.service.stop(&PERSON, &talk.thread, None).await;
+    assert_eq!(met.unwrap(), 3);
+    bench.turn_ends(&talk, TurnOutcome::Interrupted).await;
+    assert_eq!(bench.providers.turns_of(&talk.thread).len(), 1);
+    let resume = || bench.service.resume(&PERSON, &talk.thread);
+    assert_eq!(resume().await.unwrap(), 2);
+    let (_, text) = bench.providers.turn_number(&talk.thread, 2).await;
+    assert_eq!(text, "two");
+    assert_eq!(resume().await.unwrap(), 0, "nothing is held any more");
+    let unknown = ThreadId::new("thread-unknown");
+    let refused = bench.service.resume(&PERSON, &unknown).await;
+    assert_eq!(code(refused), DenialCode::ThreadNotFound);
+}
+
+#[tokio::test]
 async fn stopping_what_does_not_run_meets_nothing() {
     let bench = Bench::new().await;
     let talk = bench.working("go").await;
