@@ -16,20 +16,39 @@ use tokio_util::sync::CancellationToken;
 use crate::limits::{FLUSH_BYTES_MAX, FLUSH_MS_MAX, FLUSH_REPORTS_MAX};
 use crate::writer::WriterHandle;
 
+/// How a host leaves its agents: it asks, and is told when no more reports are taken.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Leaving {
+    asked: CancellationToken,
+    closed: CancellationToken,
+}
+
+impl Leaving {
+    /// Returns when every later report is refused.
+    pub(crate) async fn leave(&self) {
+        self.asked.cancel();
+        self.closed.cancelled().await;
+    }
+}
+
 /// Reads reports until every sender is gone, the writer takes no more, or the host leaves its agents: then what was
 /// given before is still stored.
 pub(crate) async fn run(
     mut reports: mpsc::Receiver<ProviderReport>,
     writer: WriterHandle,
-    leaving: CancellationToken,
+    leaving: Leaving,
 ) {
+    // However this ends, nobody waits for it in vain.
+    let _closed = leaving.closed.clone().drop_guard();
     loop {
         let next = tokio::select! {
-            next = reports.recv() => next,
-            () = leaving.cancelled(), if !reports.is_closed() => {
+            biased;
+            () = leaving.asked.cancelled(), if !reports.is_closed() => {
                 reports.close();
+                leaving.closed.cancel();
                 continue;
             }
+            next = reports.recv() => next,
         };
         let Some(first) = next else { return };
         let mut waiting = Waiting::default();

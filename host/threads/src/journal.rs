@@ -12,7 +12,6 @@ use domain::provider_event::ProviderReport;
 use domain::session::ProviderSession;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task;
-use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
 use crate::clock::{Clock, IdSource};
@@ -232,7 +231,7 @@ impl Journal {
                 return Err(poison.into());
             }
         }
-        let leaving = CancellationToken::new();
+        let leaving = ingest::Leaving::default();
         let reading = ingest::run(incoming, handles.writer.clone(), leaving.clone());
         let ingest = task::spawn(reading);
         Ok(Running {
@@ -249,7 +248,7 @@ impl Journal {
 #[derive(Debug)]
 pub struct Running {
     handles: Handles,
-    leaving: CancellationToken,
+    leaving: ingest::Leaving,
     ingest: task::JoinHandle<()>,
     dispatch: task::JoinHandle<()>,
     thread: JoinHandle<()>,
@@ -280,10 +279,10 @@ impl Running {
         self.handles.health.clone()
     }
 
-    /// Takes no more reports than those already given. Call it before the agents are ended: what their end would
+    /// Takes no more reports than those given until it returns. Call it before the agents are ended: what their end would
     /// report is no end of theirs but the host's, and the next start settles it as it settles a crash.
-    pub fn leave_agents(&self) {
-        self.leaving.cancel();
+    pub async fn leave_agents(&self) {
+        self.leaving.leave().await;
     }
 
     /// Stores the reports still under way and the commands queued before this, then closes the file.

@@ -162,6 +162,8 @@ impl Host {
             ..
         } = self;
         closing.cancel();
+        // Agents end because the host does: the next start settles their runs as after a crash.
+        journal.leave_agents().await;
         tokio::join!(listener_over(mcp), pool.shutdown());
         credentials.revoke_all();
         drop(pool);

@@ -318,16 +318,7 @@ async fn a_host_that_leaves_its_agents_stores_what_was_said_and_nothing_of_their
         .send(text("s", &thread, "1", "said"))
         .await
         .unwrap();
-    host.running.leave_agents();
-    // The door closes when its task comes to it: until then reports are taken, and stored.
-    while host
-        .reports
-        .send(text("s", &thread, "1", "."))
-        .await
-        .is_ok()
-    {
-        tokio::task::yield_now().await;
-    }
+    host.running.leave_agents().await;
     let refused = host.reports.send(turn_completed("s", &run)).await;
     assert_eq!(refused, Err(crate::ports::JournalGone));
     host.stop().await;
