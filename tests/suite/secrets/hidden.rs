@@ -87,7 +87,7 @@ async fn secrets_are_hidden(mcp_injection: &str) {
     host.stop();
     assert_absent_from_files(&canaries, host.folder());
     assert!(
-        recordings(&host).contains("{{mcp:"),
+        recordings(&host).contains("\"authorization\":\"weft-secret-"),
         "recordings hold the placeholder"
     );
 }
