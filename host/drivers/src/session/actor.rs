@@ -34,8 +34,9 @@ async fn run(parts: SessionParts, voice: Voice, mut inbox: mpsc::UnboundedReceiv
     let body = match Body::open(&parts, "session") {
         Ok(body) => body,
         Err(failure) => {
+            let undone = waiting(&mut inbox);
             voice
-                .last_words(Ending::Failed(failure), inbox, Vec::new())
+                .last_words(Ending::Failed(failure), inbox, undone)
                 .await;
             return;
         }
@@ -329,7 +330,12 @@ impl Voice {
         mut undone: Vec<ProviderWork>,
     ) {
         inbox.close();
-        let later = waiting(&mut inbox);
+        let mut later = Vec::new();
+        while let Some(order) = inbox.recv().await {
+            if let Order::Work(work) = order {
+                later.push(work);
+            }
+        }
         let (end, reason) = match ending {
             Ending::Stopped(reason) => (SessionEnd::Stopped, reason),
             Ending::Failed(failure) => {
@@ -358,7 +364,7 @@ impl Voice {
     }
 }
 
-/// The work in an inbox.
+/// The work that waits in an inbox by now.
 fn waiting(inbox: &mut mpsc::UnboundedReceiver<Order>) -> Vec<ProviderWork> {
     let mut work = Vec::new();
     while let Ok(order) = inbox.try_recv() {
