@@ -20,7 +20,11 @@ fn driver() -> LoadedDriver {
 }
 
 fn open(driver: &LoadedDriver, act: &str) -> GuestSession {
-    let bounds = SessionLimits::default();
+    let mut bounds = SessionLimits::default();
+    if act != "spins" {
+        // On a busy machine a call may be late for reasons that are not its own.
+        bounds.call_time_max = Duration::from_secs(10);
+    }
     let config = SessionConfig {
         purpose: "session".to_owned(),
         provider_session_id: "s".to_owned(),
@@ -141,9 +145,9 @@ fn memory_of_a_greedy_guest_is_given_back() {
 #[test]
 fn a_guest_that_rests_longer_than_its_deadline_still_answers() {
     let driver = driver();
-    let mut guest = open(&driver, "");
+    let mut guest = open(&driver, "spins");
     std::thread::sleep(limits::CALL_TIME_MAX * 2);
-    assert!(guest.handle(&[turn("r")]).is_ok());
+    assert!(guest.handle(&[Input::Begin]).is_ok());
 }
 
 #[test]

@@ -174,7 +174,9 @@ async fn a_recorded_session_replays_to_the_byte_and_tells_another_driver() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_driver_keeps_working_off_the_shared_threads() {
-    let mut desk = Desk::with("dawdles");
+    let mut config = instance("dawdles");
+    config.limits.call_time_max = Duration::from_secs(10);
+    let mut desk = Desk::of(vec![config], Duration::from_secs(60));
     for run in ["r1", "r2", "r3"] {
         desk.start("t", run, "go");
         assert_eq!(desk.ended(run).await, TurnOutcome::Completed);
