@@ -77,13 +77,4 @@ impl Feed {
             }
         }
     }
-
-    /// The changes of a kind seen so far that are wanted.
-    pub(crate) fn seen(&self, kind: &str, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
-        let lines = self.lines.seen().iter();
-        lines
-            .filter(|line| is_change(line, kind, &wanted))
-            .map(|line| line["change"].clone())
-            .collect()
-    }
 }
