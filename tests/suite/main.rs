@@ -19,3 +19,4 @@ mod restart;
 mod secrets;
 mod steering;
 mod support;
+mod transport;

@@ -117,7 +117,7 @@ impl Lives {
 
     /// What the killed host left; from time to time all of it anew.
     fn look_at_journal(&mut self) {
-        if self.number % WHOLE_LOOK_EACH == 0 {
+        if self.number.is_multiple_of(WHOLE_LOOK_EACH) {
             self.stored = Stored::default();
         }
         self.stored.read_on(&self.data());

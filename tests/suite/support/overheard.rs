@@ -18,7 +18,7 @@ impl Configuration {
         self.scripted_as(
             OVERHEARD,
             &format!(
-                "command = [\"sh\", \"-c\", 'tee -a \"$0\" | \"$@\"', \"@FOLDER@/{OVERHEARD_FILE}\", {weft:?}]"
+                "command = [\"bash\", \"-c\", 'exec \"$@\" < <(tee -a \"$0\")', \"@FOLDER@/{OVERHEARD_FILE}\", {weft:?}]"
             ),
         )
     }
