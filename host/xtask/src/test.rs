@@ -1,10 +1,15 @@
 //! Every test, with what it needs built and installed first.
 
+use std::process::Command;
+
 use clap::Args;
 
+use crate::agents;
 use crate::build::{self, Profile};
-use crate::shell::{cargo, output_of, root, run};
-use crate::{agents, shell};
+use crate::shell::{cargo, output_of, root, run, target};
+
+/// The test runner's version where the machine brings none.
+const NEXTEST: &str = "0.9.143";
 
 /// What `cargo xtask test` takes.
 #[derive(Debug, Default, Args)]
@@ -27,23 +32,33 @@ pub(crate) fn task(arguments: &TestArguments) -> anyhow::Result<()> {
     }
     run(runner()?
         .env("WEFT_TEST_AGENTS", programs)
-        .env("WEFT_TEST_BINARY", shell::target().join("debug/weft"))
+        .env("WEFT_TEST_BINARY", target().join("debug/weft"))
         .env("INSTA_UPDATE", "no")
         .args(["--locked", "--workspace"])
         .args(&arguments.filter))
 }
 
-/// cargo-nextest where it is installed: it runs each test in a process of its own, with a time limit.
-fn runner() -> anyhow::Result<std::process::Command> {
+/// cargo-nextest, installed into the build folder if the machine has none. It runs each test in a process of its own: the
+/// tests of processes take every child of theirs for one they may end.
+fn runner() -> anyhow::Result<Command> {
     let mut command = cargo();
     let installed = output_of(cargo().arg("--list"))?;
-    if installed
+    if !installed
         .lines()
         .any(|line| line.trim().starts_with("nextest"))
     {
-        command.args(["nextest", "run"]);
-    } else {
-        command.arg("test");
+        let tools = target().join("tools");
+        if !tools.join("bin/cargo-nextest").is_file() {
+            eprintln!("Installing cargo-nextest {NEXTEST}.");
+            run(cargo()
+                .args(["install", "--locked", "--root"])
+                .arg(&tools)
+                .arg(format!("cargo-nextest@{NEXTEST}")))?;
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(tools.join("bin")).chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(folders)?);
     }
+    command.args(["nextest", "run"]);
     Ok(command)
 }
