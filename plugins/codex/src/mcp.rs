@@ -18,20 +18,19 @@ use crate::views::McpNotice;
 /// process; what is left are the settings of the server.
 pub(crate) fn thread_config(mcp: &McpEndpoint, injection: McpInjection) -> Value {
     let seconds = tool_timeout_seconds(mcp.call_ms_max);
+    let server = format!("mcp_servers.{}", mcp.server_name);
     match injection {
+        // The entry alone: a whole table would take the place of servers given as -c words.
         McpInjection::Frames => json!({
-            "mcp_servers": {
-                &mcp.server_name: {
-                    "url": mcp.url,
-                    "http_headers": { "Authorization": format!("Bearer {}", mcp.authorization) },
-                    // The host decides about its own tools; a second question would only be in the way.
-                    "default_tools_approval_mode": "approve",
-                    "tool_timeout_sec": seconds,
-                }
+            server: {
+                "url": mcp.url,
+                "http_headers": { "Authorization": format!("Bearer {}", mcp.authorization) },
+                // The host decides about its own tools; a second question would only be in the way.
+                "default_tools_approval_mode": "approve",
+                "tool_timeout_sec": seconds,
             }
         }),
         McpInjection::Environment => {
-            let server = format!("mcp_servers.{}", mcp.server_name);
             json!({
                 format!("{server}.default_tools_approval_mode"): "approve",
                 format!("{server}.tool_timeout_sec"): seconds,
@@ -188,7 +187,7 @@ mod tests {
             tools: Vec::new(),
         };
         let frames = thread_config(&mcp, McpInjection::Frames);
-        let server = &frames["mcp_servers"]["t3-code"];
+        let server = &frames["mcp_servers.t3-code"];
         assert_eq!(server["http_headers"]["Authorization"], "Bearer {{mcp:1}}");
         assert_eq!(server["default_tools_approval_mode"], "approve");
         assert_eq!(server["tool_timeout_sec"], 900);

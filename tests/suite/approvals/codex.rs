@@ -1,5 +1,7 @@
 //! What the real codex asks, and what its model is told of the decision.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use model::ModelServer;
 use serde_json::json;
 
@@ -143,4 +145,40 @@ async fn a_question_of_a_planning_agent_is_answered() {
         result.contains("Blue") && !result.contains("Red"),
         "{result}"
     );
+}
+
+/// A tool server of the user's own, with one tool that says nothing about what it does.
+const PAINTER: &str = r#"#!/bin/sh
+while read -r line; do
+  case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"painter","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"paint","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) result='{"content":[{"type":"text","text":"painted"}]}' ;;
+    *) continue ;;
+  esac
+  id=$(echo "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$result}"
+done
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_of_another_server_is_used_when_it_is_allowed_and_only_then() {
+    let model = ModelServer::start().await.unwrap();
+    let settings =
+        "settings = { config_overrides = ['mcp_servers.painter.command=\"@FOLDER@/painter\"'] }";
+    let host = TestHost::start(&Configuration::default().codex_as("codex", &model, settings));
+    let painter = host.folder().join("painter");
+    std::fs::write(&painter, PAINTER).unwrap();
+    std::fs::set_permissions(&painter, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for word in ["deny", "allow"] {
+        let mut run = host.run("codex", "script: call mcp__painter/paint ;; say Done.");
+        let request = run.request();
+        let approval = &request["prompt"]["approval"];
+        assert_eq!(approval["kind"], "mcp-elicitation", "{request}");
+        host.weft_ok(&["request", word, request["id"].as_str().unwrap()]);
+        assert_eq!(run.completed(), "Done.");
+    }
+    let results = told::results(&model, "paint");
+    assert!(!results[0].contains("painted"), "{results:?}");
+    assert!(results[1].contains("painted"), "{results:?}");
 }

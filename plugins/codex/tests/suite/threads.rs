@@ -20,7 +20,7 @@ fn one_process_holds_threads_with_their_own_tokens() {
             open("B", Some("old"), Some(second)),
         ])
         .unwrap();
-    let header = "/params/config/mcp_servers/t3-code/http_headers/Authorization";
+    let header = "/params/config/mcp_servers.t3-code/http_headers/Authorization";
     let start = &sent(&session, "thread/start")[0];
     assert_eq!(start.pointer(header).unwrap(), "Bearer {{mcp:1}}");
     let resume = &sent(&session, "thread/resume")[0];
