@@ -31,22 +31,31 @@ const CODEX: Load = Load {
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_acknowledged_is_lost_or_doubled_in_20_lives_of_a_busy_host() {
+async fn nothing_acknowledged_is_lost_or_doubled_in_10_lives_cut_at_any_moment() {
     let host = TestHost::start(&Configuration::default().scripted().overheard());
     let mut lives = Lives::of(host, SCRIPTED);
     lives.live_in_peace().await;
     for _ in 0..10 {
-        lives.live(From::Ready, 0..=600).await;
-        lives.live(From::Delegation, 0..=600).await;
+        lives.live(From::Ready, 0..=900).await;
     }
     let sums = lives.end().await;
     // Otherwise the lives were too short to say anything.
+    assert!(sums.threads > 20 && sums.messages > 20, "{sums:?}");
+    assert!(sums.runs_at_death > 10 && sums.unheard > 0, "{sums:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_in_10_lives_cut_while_agents_delegate() {
+    let host = TestHost::start(&Configuration::default().scripted().overheard());
+    let mut lives = Lives::of(host, SCRIPTED);
+    lives.live_in_peace().await;
+    for _ in 0..10 {
+        lives.live(From::Delegation, 0..=600).await;
+    }
+    let sums = lives.end().await;
+    assert!(sums.tasks > 10 && sums.unheard > 0, "{sums:?}");
     assert!(
-        sums.threads > 20 && sums.messages > 20 && sums.tasks > 10,
-        "{sums:?}"
-    );
-    assert!(
-        sums.agents_at_death > 10 && sums.runs_at_death > 10 && sums.unheard > 0,
+        sums.agents_at_death > 5 && sums.runs_at_death > 10,
         "{sums:?}"
     );
 }

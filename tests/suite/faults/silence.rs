@@ -65,6 +65,7 @@ async fn an_agent_that_stops_reading_is_told_of_until_its_queue_is_full() {
         }
         assert!(sent < 300, "nothing bounds what waits for the agent");
     };
+    println!("{sent} messages were taken");
     assert!(refused.code().is_some(), "{refused}");
     assert!(sent > 20, "refused after {sent}");
     let result: Value = run.result();
