@@ -111,6 +111,7 @@ fn limits(said: LimitsConfig) -> SessionLimits {
         file_bytes_max: narrow(said.file_bytes_max, usual.file_bytes_max),
         actions_max: narrow(said.actions_max, usual.actions_max),
         processes_max: narrow(said.processes_max, usual.processes_max),
+        ..usual
     }
 }
 
