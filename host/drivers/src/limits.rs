@@ -53,8 +53,9 @@ pub const COMPILE_TIME_MAX: Duration = Duration::from_secs(30);
 /// and a driver refused here stays away until the host starts again.
 pub const DESCRIBE_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// Longest `open` or `handle`. A call takes microseconds; an 8 MiB line takes tens of milliseconds.
-pub const CALL_TIME_MAX: Duration = Duration::from_millis(250);
+/// Longest `open` or `handle`. A call takes microseconds and an 8 MiB line tens of milliseconds of a processor; but this is
+/// time on the wall, and on a busy machine a good driver was seen to take a quarter of a second.
+pub const CALL_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Time between two ticks of the clock that ends guest calls. A deadline is late by at most one tick.
 pub const EPOCH_TICK: Duration = Duration::from_millis(10);

@@ -60,13 +60,13 @@ async fn check(act: &str, code: &str, words: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_that_fails_inside_is_contained() {
     for (act, code, words) in [
-        ("spins", "driver_timeout", "longer than 250 ms"),
+        ("spins", "driver_timeout", "longer than 1000 ms"),
         ("panics", "driver_trap", "a turn panics as told"),
         ("hoards", "driver_memory", "64 MiB"),
         ("recurses", "driver_trap", "crashed"),
         ("gives-up", "protocol", "Klingon"),
         ("open-panics", "driver_trap", "open panics as told"),
-        ("open-spins", "driver_timeout", "250 ms"),
+        ("open-spins", "driver_timeout", "1000 ms"),
         ("open-refuses", "invalid_config", "`act` says so"),
     ] {
         // These fail the probe too, so the reason comes from there where the session itself is never tried.
