@@ -96,6 +96,16 @@ pub(crate) fn drivers(profile: Profile) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Builds the misbehaving driver of the tests where its tests look for it, so that none of them waits for a compiler.
+pub(crate) fn hostile_driver() -> anyhow::Result<()> {
+    run(cargo()
+        .env_remove("CARGO_TARGET_DIR")
+        .args(["build", "--quiet", "--release", "--locked"])
+        .args(["--target", DRIVER_TARGET])
+        .args(["--manifest-path", "tests/drivers/hostile/Cargo.toml"])
+        .args(["--target-dir", "target/guests"]))
+}
+
 /// Builds the host and answers where its binary is.
 pub(crate) fn host(profile: Profile) -> anyhow::Result<PathBuf> {
     let mut build = cargo();

@@ -23,6 +23,7 @@ pub(crate) struct TestArguments {
 pub(crate) fn task(arguments: &TestArguments) -> anyhow::Result<()> {
     let programs = agents::install()?;
     build::all(Profile::Dev)?;
+    build::hostile_driver()?;
     let plugins = root().join("plugins");
     if arguments.filter.is_empty() {
         run(runner()?

@@ -33,7 +33,7 @@ fn an_agent_that_fails_in_a_turn_fails_the_run_within_a_second_and_the_next_send
         ),
         (
             "long-line",
-            &["longer than 8388608 bytes", "Raise the limit for lines"],
+            &["longer than 1048576 bytes", "Raise the limit for lines"],
             Duration::ZERO,
         ),
         (

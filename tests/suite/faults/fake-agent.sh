@@ -67,7 +67,7 @@ while read -r line; do
             exit 0
         }
         at long-line && {
-            head -c 9000000 /dev/zero | tr '\0' x
+            head -c 1200000 /dev/zero | tr '\0' x
             echo
         }
         at noise-in-turn && yes 'this is no protocol' | head -c 1000000

@@ -19,8 +19,13 @@ pub(super) fn host_with(faults: &[&str]) -> TestHost {
     let mut configuration = Configuration::default();
     for fault in faults {
         // The time of a driver's call is time on the wall, and the machine is busy with other tests.
+        // A line over a small cap is as long as one over the usual cap, and sooner written.
+        let lines = match *fault {
+            "long-line" => ", line_bytes_max = 1048576",
+            _ => "",
+        };
         let command = format!(
-            "limits = {{ call_ms_max = 10000 }}\ncommand = [\"sh\", {:?}, \"{fault}\", \"@FOLDER@\"]",
+            "limits = {{ call_ms_max = 10000{lines} }}\ncommand = [\"sh\", {:?}, \"{fault}\", \"@FOLDER@\"]",
             script()
         );
         configuration = configuration.scripted_as(fault, &command);
