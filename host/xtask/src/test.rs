@@ -60,6 +60,7 @@ fn runner() -> anyhow::Result<Command> {
         let folders = std::iter::once(tools.join("bin")).chain(std::env::split_paths(&path));
         command.env("PATH", std::env::join_paths(folders)?);
     }
-    command.args(["nextest", "run"]);
+    // One failure must not hide the others: a run takes minutes.
+    command.args(["nextest", "run", "--no-fail-fast"]);
     Ok(command)
 }

@@ -264,7 +264,7 @@ pub const KEYS: &[Key] = &[
         "limits",
         "call_ms_max",
         "Longest single call into the driver.",
-        "250",
+        "1000",
     ),
     key(
         "limits",
