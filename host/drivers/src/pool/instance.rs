@@ -95,12 +95,11 @@ impl Instance {
             Lookup::Missing(sentence) => DriverSlot::Missing(sentence),
             Lookup::Ready(driver) => {
                 let schema = driver.manifest().settings_schema();
-                match settings::check(schema, &self.config.settings_json) {
+                let threads = self.config.threads_per_session;
+                match settings::check(schema, &self.config.settings_json, threads) {
                     Err(sentence) => DriverSlot::Missing(sentence),
                     Ok(settings) => {
-                        let threads_per_session = self
-                            .config
-                            .threads_per_session
+                        let threads_per_session = threads
                             .or_else(|| settings::threads_per_session(schema, &settings))
                             .unwrap_or(limits::THREADS_PER_SESSION_DEFAULT)
                             .max(1);

@@ -9,19 +9,31 @@ const THREADS: &str = "threads_per_session";
 const DEPTH_MAX: u32 = 16;
 
 /// Checks settings and returns them as one JSON object, or a sentence that names what to change.
-pub(super) fn check(schema: &Value, settings_json: &str) -> Result<Map<String, Value>, String> {
+///
+/// `threads` is the operator's number of threads of a session. A driver that knows the setting is told it: it counts too,
+/// and must not refuse a thread that the pool gives it.
+pub(super) fn check(
+    schema: &Value,
+    settings_json: &str,
+    threads: Option<u32>,
+) -> Result<Map<String, Value>, String> {
     let text = if settings_json.trim().is_empty() {
         "{}"
     } else {
         settings_json
     };
-    let settings: Value = serde_json::from_str(text)
+    let mut settings: Value = serde_json::from_str(text)
         .map_err(|error| format!("Its settings are not JSON: {error}."))?;
-    let Value::Object(object) = &settings else {
+    let Value::Object(object) = &mut settings else {
         return Err("Its settings are not a table.".to_owned());
     };
+    let known = schema.get("properties").and_then(|all| all.get(THREADS));
+    if let (Some(threads), Some(_)) = (threads, known) {
+        object.insert(THREADS.to_owned(), threads.into());
+    }
+    let object = object.clone();
     check_value(schema, &settings, "settings", 0)?;
-    Ok(object.clone())
+    Ok(object)
 }
 
 /// Threads one session may hold by the settings, else by the driver's default.
@@ -224,7 +236,7 @@ mod tests {
                 Some("`settings.free.x` must be of type boolean"),
             ),
         ] {
-            let result = check(&schema(), &settings).map(|_| ());
+            let result = check(&schema(), &settings, None).map(|_| ());
             match expected {
                 None => assert_eq!(result, Ok(()), "{settings}"),
                 Some(part) => assert!(
@@ -233,6 +245,20 @@ mod tests {
                 ),
             }
         }
+    }
+
+    #[test]
+    fn the_operators_number_of_threads_reaches_a_driver_that_knows_the_setting() {
+        let own = r#"{"place":"stdin","threads_per_session":4}"#;
+        let told = check(&schema(), own, Some(16)).unwrap();
+        assert_eq!(threads_per_session(&schema(), &told), Some(16));
+        let refused = check(&schema(), own, Some(65)).unwrap_err();
+        assert!(
+            refused.contains("threads_per_session") && refused.contains("at most 64"),
+            "{refused}"
+        );
+        let unaware = json!({ "type": "object", "additionalProperties": false });
+        assert_eq!(check(&unaware, "{}", Some(16)), Ok(Map::new()));
     }
 
     #[test]
