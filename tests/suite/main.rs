@@ -11,6 +11,7 @@ mod approvals;
 mod contract;
 mod crash;
 mod delegation;
+mod demo;
 mod faults;
 mod house;
 mod interface;
