@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod step_0001;
+mod step_0002;
 
 use redb::{
     Database, Durability, ReadableDatabase, TableDefinition, TableError, TableHandle,
@@ -29,14 +30,21 @@ pub struct Step {
 }
 
 /// Every step, in order.
-pub const STEPS: &[Step] = &[Step {
-    schema: 1,
-    name: "first journal: events, projections, receipts, outbox",
-    run: step_0001::run,
-}];
+pub const STEPS: &[Step] = &[
+    Step {
+        schema: 1,
+        name: "first journal: events, projections, receipts, outbox",
+        run: step_0001::run,
+    },
+    Step {
+        schema: 2,
+        name: "worktrees, checkpoints, attempts, upkeep of threads",
+        run: step_0002::run,
+    },
+];
 
 /// Schema number this build writes.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Why a file was not brought to the present schema.
 #[derive(Debug, thiserror::Error)]

@@ -51,6 +51,21 @@ fn schema_1_has_its_tables() {
 }
 
 #[test]
+fn schema_2_has_its_tables() {
+    let database = empty();
+    apply(&database, &STEPS[0]).unwrap();
+    apply(&database, &STEPS[1]).unwrap();
+    let mut expected: Vec<String> = step_0001::NAMES
+        .iter()
+        .chain(step_0002::NAMES)
+        .map(|&name| name.to_owned())
+        .collect();
+    expected.push("meta".to_owned());
+    expected.sort_unstable();
+    assert_eq!(table_names(&database).unwrap(), expected);
+}
+
+#[test]
 fn a_file_of_a_later_build_is_refused_with_both_numbers() {
     let database = with_schema("4000000000");
     let refusal = migrate(&database).unwrap_err();

@@ -62,6 +62,24 @@ pub enum Command {
     Recover,
 }
 
+/// Who asks for a change. People may do what the rules allow; an agent is also held to its own thread's life and modes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// A person.
+    Person,
+    /// An agent inside a provider session.
+    Agent(AgentCaller),
+}
+
+/// An agent, as its credential names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentCaller {
+    /// Its thread.
+    pub thread_id: ThreadId,
+    /// Its provider instance: must own the active run of that thread.
+    pub instance_id: ProviderInstanceId,
+}
+
 /// Register a Project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddProject {
@@ -103,6 +121,8 @@ pub struct SendMessage {
     pub mode: SendMode,
     /// How the thread's provider takes text in a running turn.
     pub steering: Steering,
+    /// Who sends it.
+    pub caller: Caller,
 }
 
 /// What to do with a message when a run is active.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::Checkpoint;
 use crate::ids::{ItemId, ThreadId};
 use crate::item::Item;
 use crate::message::Message;
@@ -12,6 +13,7 @@ use crate::session::ProviderSession;
 use crate::task::{ContextTransfer, Task};
 use crate::thread::Thread;
 use crate::time::Timestamp;
+use crate::worktree::Worktree;
 
 /// A stored fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +52,15 @@ pub enum Event {
     /// Text was handed over between threads.
     #[serde(rename = "context-transfer.created")]
     TransferCreated(ContextTransfer),
+    /// A transfer came further.
+    #[serde(rename = "context-transfer.updated")]
+    TransferUpdated(ContextTransfer),
+    /// A worktree was first heard of, or changed.
+    #[serde(rename = "worktree.updated")]
+    WorktreeUpdated(Worktree),
+    /// A checkpoint was captured, or can no longer be gone back to.
+    #[serde(rename = "checkpoint.captured")]
+    CheckpointCaptured(Checkpoint),
     /// A provider session was first heard of, or changed.
     #[serde(rename = "provider-session.updated")]
     SessionUpdated(ProviderSession),
@@ -76,6 +87,8 @@ impl Event {
     pub fn thread_id(&self) -> Option<&ThreadId> {
         match self {
             Self::ProjectAdded(_) | Self::SessionUpdated(_) => None,
+            Self::WorktreeUpdated(worktree) => worktree.made_for_thread_id.as_ref(),
+            Self::CheckpointCaptured(checkpoint) => Some(&checkpoint.thread_id),
             Self::ThreadCreated(thread) | Self::ThreadUpdated(thread) => Some(&thread.id),
             Self::RunCreated(run) | Self::RunUpdated(run) => Some(&run.thread_id),
             Self::MessageUpdated(message) => Some(&message.thread_id),
@@ -83,7 +96,9 @@ impl Event {
             Self::ItemTextAppended(text) => Some(&text.thread_id),
             Self::RequestUpdated(request) => Some(&request.thread_id),
             Self::TaskUpdated(task) => Some(&task.parent_thread_id),
-            Self::TransferCreated(transfer) => Some(&transfer.target_thread_id),
+            Self::TransferCreated(transfer) | Self::TransferUpdated(transfer) => {
+                Some(&transfer.target_thread_id)
+            }
         }
     }
 }

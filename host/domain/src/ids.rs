@@ -61,6 +61,10 @@ ids! {
     ProviderInstanceId = "instance";
     /// One live connection to an agent process.
     ProviderSessionId = "session";
+    /// A known checkout of a Project.
+    WorktreeId = "worktree";
+    /// The files of a workspace as a run left them.
+    CheckpointId = "checkpoint";
     /// An effect in the outbox.
     EffectId = "effect";
 }

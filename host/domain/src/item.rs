@@ -98,6 +98,18 @@ pub enum ItemKind {
     Error,
     /// A request to interrupt the run, or its result.
     Interrupt,
+    /// A question to people or to the parent.
+    Question,
+    /// An approval asked for.
+    Approval,
+    /// A thread this one made.
+    ThreadCreated,
+    /// History copied from another thread.
+    Fork,
+    /// History handed to another provider.
+    Handoff,
+    /// Files of the workspace as a run left them.
+    Checkpoint,
 }
 
 impl ItemKind {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod authority;
+pub mod checkpoint;
 pub mod command;
 pub mod decide;
 pub mod effect;
@@ -26,3 +27,4 @@ pub mod text;
 pub mod thread;
 pub mod time;
 pub mod view;
+pub mod worktree;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{MessageId, ProviderInstanceId, RunId, TaskId, ThreadId};
+use crate::ids::{MessageId, ProviderInstanceId, RequestId, RunId, TaskId, ThreadId};
 use crate::time::Timestamp;
 
 /// A text authored by a person, an agent, the host or a provider.
@@ -24,6 +24,17 @@ pub struct Message {
     pub wakes: Option<Wake>,
     /// When it was stored.
     pub created_at: Timestamp,
+    /// A child's question this message tells of.
+    pub asks: Option<ChildQuestion>,
+}
+
+/// A child's question told to its parent. It never carries the question itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildQuestion {
+    /// The child.
+    pub thread_id: ThreadId,
+    /// Its request.
+    pub request_id: RequestId,
 }
 
 /// Whose turn a message was.

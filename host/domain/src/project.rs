@@ -16,4 +16,16 @@ pub struct Project {
     pub root: String,
     /// When it was registered.
     pub created_at: Timestamp,
+    /// Who keeps its folder.
+    pub kind: ProjectKind,
+}
+
+/// Who keeps a Project's folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectKind {
+    /// A person registered it.
+    Registered,
+    /// The host's own, inside its data folder: each of its threads has a folder of its own.
+    Scratch,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{MessageId, ProviderInstanceId, RunId, ThreadId};
+use crate::ids::{CheckpointId, MessageId, ProviderInstanceId, RunId, ThreadId, WorktreeId};
 use crate::provider::ModelSelection;
 use crate::provider_event::{Failure, Usage};
 use crate::time::Timestamp;
@@ -42,6 +42,59 @@ pub struct Run {
     pub started_at: Option<Timestamp>,
     /// When it ended.
     pub completed_at: Option<Timestamp>,
+    /// Its handings-over to a provider, in order. Empty: none yet, or stored by schema 1.
+    pub attempts: Vec<RunAttempt>,
+    /// Message that starts the next attempt once the present one has ended.
+    pub restart: Option<MessageId>,
+    /// Files of the workspace as it left them.
+    pub checkpoint_id: Option<CheckpointId>,
+    /// Worktree that must stand before it starts; `None`: nothing to wait for.
+    pub awaits_worktree_id: Option<WorktreeId>,
+}
+
+/// One handing-over of a run to a provider. Only the newest may end the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunAttempt {
+    /// 1, 2, 3... within the run.
+    pub ordinal: u32,
+    /// Why it was begun.
+    pub reason: AttemptReason,
+    /// Status.
+    pub status: AttemptStatus,
+    /// When it was handed over.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub completed_at: Option<Timestamp>,
+}
+
+/// Why an attempt was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptReason {
+    /// The run's first.
+    Initial,
+    /// A message restarted the turn.
+    SteeringRestart,
+}
+
+/// Status of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptStatus {
+    /// Handed over.
+    Pending,
+    /// The provider works on it.
+    Running,
+    /// Done.
+    Completed,
+    /// Stopped.
+    Interrupted,
+    /// Failed.
+    Failed,
+    /// Withdrawn.
+    Cancelled,
+    /// Another attempt took its place.
+    Superseded,
 }
 
 /// What started a run.
@@ -52,6 +105,8 @@ pub enum RunPurpose {
     Work,
     /// The host tells that delegated tasks ended.
     Wake,
+    /// The host tells that a child asks something.
+    ChildQuestion,
 }
 
 /// Whether a queued run may start by itself.

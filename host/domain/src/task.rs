@@ -170,6 +170,38 @@ pub struct ContextTransfer {
     pub run_id: RunId,
     /// When.
     pub created_at: Timestamp,
+    /// How far it has come.
+    pub status: TransferStatus,
+    /// How the context travels; `None`: no context travels, or it is not decided.
+    pub strategy: Option<TransferStrategy>,
+    /// Run whose prompt carried the context.
+    pub consumed_by_run_id: Option<RunId>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// How far a transfer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferStatus {
+    /// Waits for the target's next run.
+    Pending,
+    /// Done.
+    Consumed,
+    /// Given up.
+    Failed,
+    /// A later transfer took its place.
+    Superseded,
+}
+
+/// How context travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferStrategy {
+    /// The provider copies its own conversation.
+    NativeFork,
+    /// The earlier texts stand before the next prompt.
+    PortableContext,
 }
 
 /// Kind of a transfer.
@@ -180,4 +212,8 @@ pub enum TransferKind {
     SubagentSpawn,
     /// A result to the parent.
     SubagentResult,
+    /// The thread's own history to another provider.
+    ProviderHandoff,
+    /// Another thread's history to its fork.
+    Fork,
 }

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ProjectId, ProviderInstanceId, ProviderSessionId, RunId, TaskId, ThreadId};
+use crate::ids::{
+    CheckpointId, ProjectId, ProviderInstanceId, ProviderSessionId, RunId, TaskId, ThreadId,
+    WorktreeId,
+};
 use crate::message::Provenance;
 use crate::modes::Modes;
 use crate::provider::ModelSelection;
@@ -47,6 +50,88 @@ pub struct Thread {
     pub archived_at: Option<Timestamp>,
     /// When it was deleted.
     pub deleted_at: Option<Timestamp>,
+    /// Branch its worktree was made for; `None`: the checkout as it is.
+    pub branch: Option<String>,
+    /// Worktree it works in; `None`: its Project's root.
+    pub worktree_id: Option<WorktreeId>,
+    /// Where its history was copied from.
+    pub forked_from: Option<ForkPoint>,
+    /// Checkpoint its provider is being taken back to; `None`: no rollback is under way.
+    pub rolling_back_to: Option<CheckpointId>,
+    /// What people and agents keep on it.
+    pub upkeep: Upkeep,
+}
+
+/// Where a fork was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkPoint {
+    /// Thread whose history was copied.
+    pub thread_id: ThreadId,
+    /// Last run of it that is part of the copy.
+    pub run_id: RunId,
+}
+
+/// Marks that change neither what a thread does nor what it may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Upkeep {
+    /// Somebody said whether it is done with.
+    pub settlement: Option<Settlement>,
+    /// Out of sight for a while.
+    pub snooze: Option<Snooze>,
+    /// Pull request that holds its work.
+    pub pull_request: Option<PullRequest>,
+    /// A title is being made.
+    pub title_request: Option<TitleRequest>,
+}
+
+/// Somebody's word on whether a thread is done with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settlement {
+    /// The word.
+    pub state: Settled,
+    /// When it was said.
+    pub at: Timestamp,
+}
+
+/// Whether a thread is done with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settled {
+    /// Done with.
+    Settled,
+    /// Not done with, whatever its runs say.
+    Active,
+}
+
+/// A thread out of sight for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snooze {
+    /// When it is back.
+    pub until: Timestamp,
+    /// When it was put away: what happened after wakes it early.
+    pub since: Timestamp,
+}
+
+/// A pull request on a code host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullRequest {
+    /// Project of the thread when the link was made.
+    pub project_id: ProjectId,
+    /// `owner/name`.
+    pub repository: String,
+    /// From 1.
+    pub number: u64,
+    /// Its page.
+    pub url: String,
+}
+
+/// A title being made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TitleRequest {
+    /// Tells a late answer to an earlier request from the one that is awaited.
+    pub request_id: String,
+    /// When it was asked for.
+    pub started_at: Timestamp,
 }
 
 /// Parent thread, run and task that created a thread. Not a fork.

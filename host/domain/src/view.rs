@@ -1,7 +1,9 @@
 //! What the rules may ask of the store. One method for each question a rule asks.
 
+use crate::checkpoint::Checkpoint;
 use crate::ids::{
-    ItemId, MessageId, ProjectId, ProviderSessionId, RequestId, RunId, TaskId, ThreadId,
+    CheckpointId, ItemId, MessageId, ProjectId, ProviderSessionId, RequestId, RunId, TaskId,
+    ThreadId, WorktreeId,
 };
 use crate::item::{Item, ItemOrigin, ItemPlace};
 use crate::message::Message;
@@ -11,6 +13,7 @@ use crate::run::Run;
 use crate::session::ProviderSession;
 use crate::task::{ContextTransfer, Task};
 use crate::thread::Thread;
+use crate::worktree::Worktree;
 
 /// The state a command is decided against. `Fault` is the store's own failure; no rule looks into it.
 pub trait View {
@@ -62,6 +65,18 @@ pub trait View {
         target: &ThreadId,
         kind: crate::task::TransferKind,
     ) -> Result<Option<ContextTransfer>, Self::Fault>;
+    /// A worktree.
+    fn worktree(&self, id: &WorktreeId) -> Result<Option<Worktree>, Self::Fault>;
+    /// Worktrees of a Project, the first known first, removed ones too.
+    fn worktrees_of(&self, project: &ProjectId) -> Result<Vec<Worktree>, Self::Fault>;
+    /// The worktree that stands, or is to stand, at an absolute path.
+    fn worktree_at(&self, path: &str) -> Result<Option<Worktree>, Self::Fault>;
+
+    /// A checkpoint.
+    fn checkpoint(&self, id: &CheckpointId) -> Result<Option<Checkpoint>, Self::Fault>;
+    /// Checkpoints of a thread by the ordinal of their run.
+    fn checkpoints_of(&self, thread: &ThreadId) -> Result<Vec<Checkpoint>, Self::Fault>;
+
     /// A provider session.
     fn session(&self, id: &ProviderSessionId) -> Result<Option<ProviderSession>, Self::Fault>;
     /// Sessions not ended.

@@ -232,6 +232,7 @@ impl Maker {
             provenance: Provenance::person_at_command_line(),
             mode: SendMode::Queue,
             steering: Steering::Native,
+            caller: domain::command::Caller::Person,
         });
         match self.told(send).await? {
             Answer::Sent { run_id, .. } => Ok(Talk {

@@ -84,6 +84,9 @@ impl Stored {
             | Event::ItemTextAppended(_)
             | Event::RequestUpdated(_)
             | Event::TransferCreated(_)
+            | Event::TransferUpdated(_)
+            | Event::WorktreeUpdated(_)
+            | Event::CheckpointCaptured(_)
             | Event::SessionUpdated(_) => {}
         }
     }

@@ -5,11 +5,11 @@ use crate::event::Event;
 use crate::ids::{MessageId, ProjectId, RunId, ThreadId};
 use crate::limits::{DERIVED_TITLE_UNITS_MAX, TITLE_UNITS_MAX};
 use crate::message::{Message, Provenance, Role, Wake};
-use crate::project::Project;
+use crate::project::{Project, ProjectKind};
 use crate::provider_event::Usage;
 use crate::run::{QueueState, Run, RunPurpose, RunStatus};
 use crate::text::{title_from, utf16_len};
-use crate::thread::{Lineage, Thread};
+use crate::thread::{Lineage, Thread, Upkeep};
 use crate::view::View;
 
 use super::draft::Draft;
@@ -47,6 +47,7 @@ pub(super) fn add_project<V: View>(draft: &mut Draft<'_, V>, add: &AddProject) -
         name: add.name.clone(),
         root: add.root.clone(),
         created_at: draft.now(),
+        kind: ProjectKind::Registered,
     };
     let project_id = project.id.clone();
     draft.push(Event::ProjectAdded(project));
@@ -110,6 +111,11 @@ pub(super) fn create_thread<V: View>(draft: &mut Draft<'_, V>, create: &CreateTh
         updated_at: now,
         archived_at: None,
         deleted_at: None,
+        branch: None,
+        worktree_id: None,
+        forked_from: None,
+        rolling_back_to: None,
+        upkeep: Upkeep::default(),
     };
     draft.add_thread(thread);
     let run_id = match &create.prompt {
@@ -143,6 +149,7 @@ pub(super) fn queue_message<V: View>(
         provenance,
         wakes,
         created_at: draft.now(),
+        asks: None,
     };
     queue_run(draft, message)
 }
@@ -177,6 +184,10 @@ pub(super) fn queue_run<V: View>(
         requested_at: draft.now(),
         started_at: None,
         completed_at: None,
+        attempts: Vec::new(),
+        restart: None,
+        checkpoint_id: None,
+        awaits_worktree_id: None,
     };
     message.run_id = Some(run.id.clone());
     let ids = (message.id.clone(), run.id.clone());

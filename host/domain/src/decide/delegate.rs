@@ -1,6 +1,6 @@
 //! Delegation: one child thread, its first run and the task that ties it to its parent, in one commit.
 
-use crate::command::{Answer, Delegate, ResolvedTarget, Role};
+use crate::command::{AgentCaller, Answer, Delegate, ResolvedTarget, Role};
 use crate::error::{Denial, DenialCode};
 use crate::ids::{RunId, TaskId, ThreadId, TransferId};
 use crate::item::{ItemKind, ItemStatus};
@@ -10,18 +10,23 @@ use crate::limits::{
 use crate::message::{CreatedBy, CreationSource, Provenance};
 use crate::modes::{InteractionMode, Modes, RuntimeMode};
 use crate::run::Run;
-use crate::task::{ContextTransfer, Task, TransferKind};
+use crate::task::{ContextTransfer, Task, TransferKind, TransferStatus};
 use crate::text::{title_from, utf16_len};
-use crate::thread::{Lineage, ParentLink, Thread};
+use crate::thread::{Lineage, ParentLink, Thread, Upkeep};
 use crate::view::View;
 
+use super::caller::live_caller;
 use super::create::queue_message;
 use super::draft::Draft;
 use super::send::{check_host_room, check_prompt};
 use super::{Ruled, refuse};
 
 pub(super) fn delegate<V: View>(draft: &mut Draft<'_, V>, wanted: &Delegate) -> Ruled<V> {
-    let Some((parent, parent_run)) = live_parent(draft, wanted)? else {
+    let caller = AgentCaller {
+        thread_id: wanted.parent_thread_id.clone(),
+        instance_id: wanted.caller_instance_id.clone(),
+    };
+    let Some((parent, parent_run)) = live_caller(draft, &caller)? else {
         refuse!(
             ParentNotActive,
             "Only a thread with an active run of its own provider instance can delegate: \
@@ -65,6 +70,10 @@ pub(super) fn delegate<V: View>(draft: &mut Draft<'_, V>, wanted: &Delegate) -> 
         target_thread_id: child_thread_id.clone(),
         run_id: child_run_id.clone(),
         created_at: draft.now(),
+        status: TransferStatus::Consumed,
+        strategy: None,
+        consumed_by_run_id: Some(child_run_id.clone()),
+        error: None,
     };
     draft.add_transfer(transfer);
     draft.put_task(Task {
@@ -94,24 +103,6 @@ pub(super) fn delegate<V: View>(draft: &mut Draft<'_, V>, wanted: &Delegate) -> 
         child_thread_id,
         child_run_id,
     }))
-}
-
-/// The parent and its newest live run, if that run belongs to the caller's instance.
-fn live_parent<V: View>(
-    draft: &Draft<'_, V>,
-    wanted: &Delegate,
-) -> Result<Option<(Thread, Run)>, V::Fault> {
-    let Some(parent) = draft.thread(&wanted.parent_thread_id)? else {
-        return Ok(None);
-    };
-    if !parent.is_open() {
-        return Ok(None);
-    }
-    let run = draft.active_run_of(&parent.id)?;
-    // What a stopped turn still starts would outlive the stop.
-    Ok(run
-        .filter(|run| run.provider_instance_id == wanted.caller_instance_id && !run.is_stopping())
-        .map(|run| (parent, run)))
 }
 
 fn check_texts(wanted: &Delegate) -> Result<(), Denial> {
@@ -285,6 +276,11 @@ fn add_child<V: View>(
         updated_at: now,
         archived_at: None,
         deleted_at: None,
+        branch: None,
+        worktree_id: None,
+        forked_from: None,
+        rolling_back_to: None,
+        upkeep: Upkeep::default(),
     });
     id
 }

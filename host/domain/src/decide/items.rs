@@ -148,6 +148,7 @@ fn store_assistant_message<V: View>(
         },
         wakes: None,
         created_at: draft.now(),
+        asks: None,
     });
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The rules: a command against the state, answered with events and effects or a denial.
 
+mod caller;
 mod create;
 mod delegate;
 mod draft;

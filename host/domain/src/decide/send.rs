@@ -13,6 +13,7 @@ use crate::text::utf16_len;
 use crate::thread::Thread;
 use crate::view::View;
 
+use super::caller::may_change;
 use super::create::queue_message;
 use super::draft::Draft;
 use super::{Ruled, refuse};
@@ -61,6 +62,9 @@ pub(super) fn send_message<V: View>(draft: &mut Draft<'_, V>, send: &SendMessage
             ThreadNotSendable,
             "The thread is archived: unarchive it first."
         );
+    }
+    if let Err(denial) = may_change(draft, &send.caller, &thread)? {
+        return Ok(Err(denial));
     }
     if let Err(denial) = check_prompt(&send.text) {
         return Ok(Err(denial));
@@ -122,6 +126,7 @@ fn steer<V: View>(
         provenance: send.provenance.clone(),
         wakes: None,
         created_at: draft.now(),
+        asks: None,
     };
     let message_id = message.id.clone();
     show_message(draft, thread, &message);

@@ -9,7 +9,7 @@ use crate::message::{Message, Provenance, Wake};
 use crate::run::{EndReason, QueueState, Run, RunPurpose, RunStatus};
 use crate::task::{
     ContextTransfer, Delivery, DeliveryState, Task, TaskResult, TaskStatus, TransferKind,
-    WakePolicy, WorkState,
+    TransferStatus, WakePolicy, WorkState,
 };
 use crate::text::utf16_prefix;
 use crate::thread::Thread;
@@ -61,6 +61,10 @@ fn publish<V: View>(draft: &mut Draft<'_, V>, child: &Thread) -> Result<(), V::F
         target_thread_id: task.parent_thread_id.clone(),
         run_id: run.id.clone(),
         created_at: draft.now(),
+        status: TransferStatus::Consumed,
+        strategy: None,
+        consumed_by_run_id: None,
+        error: None,
     };
     task.result = Some(TaskResult {
         status: TaskStatus::from_run(run.status),

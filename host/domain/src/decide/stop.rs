@@ -10,6 +10,7 @@ use crate::task::{Delivery, DeliveryState, Task};
 use crate::text::utf16_len;
 use crate::view::View;
 
+use super::caller::within;
 use super::draft::Draft;
 use super::progress::work_state;
 use super::settle::end_run;
@@ -48,21 +49,8 @@ pub(super) fn cancel_task<V: View>(draft: &mut Draft<'_, V>, cancel: &CancelTask
         let Some(thread) = draft.thread(&thread_id)? else {
             continue;
         };
-        if thread.modes.runtime > parent.modes.runtime {
-            refuse!(
-                RuntimeModeEscalationDenied,
-                "The thread {thread_id} works in {}, broader than this thread's {}.",
-                thread.modes.runtime.word(),
-                parent.modes.runtime.word()
-            );
-        }
-        if thread.modes.interaction > parent.modes.interaction {
-            refuse!(
-                InteractionModeEscalationDenied,
-                "The thread {thread_id} works in {} mode, broader than this thread's {}.",
-                thread.modes.interaction.word(),
-                parent.modes.interaction.word()
-            );
+        if let Err(denial) = within(parent.modes, thread.modes, thread_id.as_str()) {
+            return Ok(Err(denial));
         }
     }
     let reason = cancel

@@ -282,10 +282,18 @@ fn begin_line(item: &ItemView) -> Option<String> {
             Some(quoted.join("\n"))
         }
         ItemKind::Compaction => Some("* shortens its context".to_owned()),
+        ItemKind::ThreadCreated => Some(format!("* makes a thread: {}", name())),
+        ItemKind::Fork => Some("* history copied from another thread".to_owned()),
+        ItemKind::Handoff => Some("* history handed to another provider".to_owned()),
         ItemKind::Interrupt => Some("* interrupt".to_owned()),
-        ItemKind::AssistantMessage | ItemKind::Reasoning | ItemKind::Notice | ItemKind::Error => {
-            None
-        }
+        // Requests are shown as requests; a checkpoint is found when it is asked for.
+        ItemKind::AssistantMessage
+        | ItemKind::Reasoning
+        | ItemKind::Notice
+        | ItemKind::Error
+        | ItemKind::Question
+        | ItemKind::Approval
+        | ItemKind::Checkpoint => None,
     }
 }
 

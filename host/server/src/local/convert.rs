@@ -213,6 +213,9 @@ pub(super) fn change(event: &Event) -> Option<Change> {
         Event::ProjectAdded(_)
         | Event::MessageUpdated(_)
         | Event::TransferCreated(_)
+        | Event::TransferUpdated(_)
+        | Event::WorktreeUpdated(_)
+        | Event::CheckpointCaptured(_)
         | Event::SessionUpdated(_) => return None,
     })
 }
@@ -228,6 +231,7 @@ mod tests {
             name: "p".to_owned(),
             root: "/p".to_owned(),
             created_at: Timestamp::from_millis(0),
+            kind: domain::project::ProjectKind::Registered,
         };
         assert!(change(&Event::ProjectAdded(project)).is_none());
     }

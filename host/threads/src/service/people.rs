@@ -125,6 +125,7 @@ impl ThreadManagementService {
             provenance: written_by_person(entry),
             mode,
             steering,
+            caller: domain::command::Caller::Person,
         });
         match self
             .submit(caller, once("thread send"), command)

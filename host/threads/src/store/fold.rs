@@ -4,14 +4,16 @@
 //! Each index is a function from an entity to its key there, or to none. An entity that changes
 //! moves from its old key to its new one; nothing else touches an index.
 
+use domain::checkpoint::Checkpoint;
 use domain::event::{Event, ItemText};
-use domain::ids::ThreadId;
+use domain::ids::{ProjectId, ThreadId};
 use domain::item::{Item, ItemKind};
 use domain::request::Request;
 use domain::run::Run;
 use domain::session::ProviderSession;
 use domain::task::{ContextTransfer, Task};
 use domain::thread::Thread;
+use domain::worktree::{Worktree, WorktreeStatus};
 use redb::{Key, ReadableTable};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -51,7 +53,11 @@ impl WriteTables<'_> {
             Event::ItemTextAppended(text) => self.fold_text(text)?,
             Event::RequestUpdated(request) => self.fold_request(seq, request)?,
             Event::TaskUpdated(task) => self.fold_task(seq, task)?,
-            Event::TransferCreated(transfer) => self.fold_transfer(seq, transfer)?,
+            Event::TransferCreated(transfer) | Event::TransferUpdated(transfer) => {
+                self.fold_transfer(seq, transfer)?;
+            }
+            Event::WorktreeUpdated(worktree) => self.fold_worktree(seq, worktree)?,
+            Event::CheckpointCaptured(checkpoint) => self.fold_checkpoint(seq, checkpoint)?,
             Event::SessionUpdated(session) => self.fold_session(seq, session)?,
         }
         Ok(())
@@ -65,8 +71,68 @@ impl WriteTables<'_> {
                 .is_open()
                 .then(|| (thread.updated_at.millis(), changed))
         };
-        let old = old.and_then(|old| key(&old.value, old.changed));
-        move_key(&mut self.threads_by_change, old, key(thread, seq), id)
+        let was = old.and_then(|old| Some((key(&old.value, old.changed)?, old.value.project_id)));
+        let is = key(thread, seq).map(|key| (key, thread.project_id.clone()));
+        move_key(
+            &mut self.threads_by_change,
+            was.as_ref().map(|(key, _)| *key),
+            is.as_ref().map(|(key, _)| *key),
+            id,
+        )?;
+        move_key(
+            &mut self.threads_by_project,
+            was.as_ref().map(in_project),
+            is.as_ref().map(in_project),
+            id,
+        )?;
+        match (was, is) {
+            (None, Some((_, project))) => self.count_threads(project.as_str(), 1),
+            (Some((_, project)), None) => self.count_threads(project.as_str(), -1),
+            // A thread never changes its Project.
+            _ => Ok(()),
+        }
+    }
+
+    fn count_threads(&mut self, project: &str, more: i64) -> Result<(), StoreError> {
+        let table = self.project_threads.write()?;
+        let open = table.get(project)?.map_or(0, |open| open.value());
+        let open = open.saturating_add_signed(more);
+        if open == 0 {
+            table.remove(project)?;
+        } else {
+            table.insert(project, open)?;
+        }
+        Ok(())
+    }
+
+    fn fold_worktree(&mut self, seq: u64, worktree: &Worktree) -> Result<(), StoreError> {
+        let id = worktree.id.as_str();
+        let old: Option<Row<Worktree>> = put(&mut self.worktrees, "worktrees", seq, id, worktree)?;
+        if old.is_none() {
+            self.worktrees_by_project
+                .write()?
+                .insert((worktree.project_id.as_str(), seq), id)?;
+        }
+        let path = |worktree: &Worktree| {
+            let stands = worktree.status != WorktreeStatus::Removed;
+            stands.then(|| worktree.path.clone())
+        };
+        let was = old.as_ref().and_then(|old| path(&old.value));
+        let is = path(worktree);
+        move_key(
+            &mut self.worktrees_by_path,
+            was.as_deref(),
+            is.as_deref(),
+            id,
+        )
+    }
+
+    fn fold_checkpoint(&mut self, seq: u64, checkpoint: &Checkpoint) -> Result<(), StoreError> {
+        let id = checkpoint.id.as_str();
+        put(&mut self.checkpoints, "checkpoints", seq, id, checkpoint)?;
+        let place = (checkpoint.thread_id.as_str(), checkpoint.run_ordinal);
+        self.checkpoints_by_thread.write()?.insert(place, id)?;
+        Ok(())
     }
 
     fn fold_run(&mut self, seq: u64, run: &Run) -> Result<(), StoreError> {
@@ -220,6 +286,11 @@ impl WriteTables<'_> {
         }
         Ok(())
     }
+}
+
+fn in_project(place: &((u64, u64), ProjectId)) -> (&str, u64, u64) {
+    let ((millis, seq), project) = place;
+    (project.as_str(), *millis, *seq)
 }
 
 fn place(run: &Run) -> (&str, u32) {

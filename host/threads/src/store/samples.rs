@@ -8,14 +8,14 @@ use domain::ids::{
 use domain::item::{Item, ItemHead, ItemKind, ItemOrigin, ItemStatus};
 use domain::message::{Message, Provenance, Role};
 use domain::modes::{InteractionMode, Modes, RuntimeMode};
-use domain::project::Project;
+use domain::project::{Project, ProjectKind};
 use domain::provider::ModelSelection;
 use domain::provider_event::{Blocking, Usage};
 use domain::request::{Prompt, Request, RequestStatus};
 use domain::run::{QueueState, Run, RunPurpose, RunStatus};
 use domain::session::{ProcessRecord, ProviderSession};
-use domain::task::{ContextTransfer, Task, TransferKind, WakePolicy};
-use domain::thread::{Lineage, Thread};
+use domain::task::{ContextTransfer, Task, TransferKind, TransferStatus, WakePolicy};
+use domain::thread::{Lineage, Thread, Upkeep};
 use domain::time::Timestamp;
 
 pub(crate) fn at(millis: u64) -> Timestamp {
@@ -28,6 +28,7 @@ pub(crate) fn project(id: &str, name: &str) -> Project {
         name: name.to_owned(),
         root: format!("/src/{name}"),
         created_at: at(1),
+        kind: ProjectKind::Registered,
     }
 }
 
@@ -58,6 +59,11 @@ pub(crate) fn thread(id: &str, updated_at: u64) -> Thread {
         updated_at: at(updated_at),
         archived_at: None,
         deleted_at: None,
+        branch: None,
+        worktree_id: None,
+        forked_from: None,
+        rolling_back_to: None,
+        upkeep: Upkeep::default(),
     }
 }
 
@@ -79,6 +85,10 @@ pub(crate) fn run(thread: &str, ordinal: u32, status: RunStatus) -> Run {
         requested_at: at(2),
         started_at: None,
         completed_at: None,
+        attempts: Vec::new(),
+        restart: None,
+        checkpoint_id: None,
+        awaits_worktree_id: None,
     }
 }
 
@@ -92,6 +102,7 @@ pub(crate) fn message(id: &str, thread: &str, text: &str) -> Message {
         provenance: Provenance::person_at_command_line(),
         wakes: None,
         created_at: at(2),
+        asks: None,
     }
 }
 
@@ -173,6 +184,10 @@ pub(crate) fn transfer(
         target_thread_id: ThreadId::new(target),
         run_id: RunId::new(format!("{target}-run-1")),
         created_at: at(6),
+        status: TransferStatus::Consumed,
+        strategy: None,
+        consumed_by_run_id: None,
+        error: None,
     }
 }
 

@@ -175,6 +175,20 @@ folded {
     tasks_by_parent: (Text, u64) => Text;
     /// Transfers by source, target and kind.
     transfers_by_pair: (Text, Text, Text) => Text;
+    /// Worktrees.
+    worktrees: Text => Bytes;
+    /// Worktrees by Project and the event that made them known.
+    worktrees_by_project: (Text, u64) => Text;
+    /// Worktrees that are not removed, by path.
+    worktrees_by_path: Text => Text;
+    /// Checkpoints.
+    checkpoints: Text => Bytes;
+    /// Checkpoints by thread and ordinal of their run.
+    checkpoints_by_thread: (Text, u32) => Text;
+    /// Open threads by Project, by when they last changed, and by the event that did it.
+    threads_by_project: (Text, u64, u64) => Text;
+    /// Number of open threads of each Project.
+    project_threads: Text => u64;
     /// Sessions that have not ended.
     open_sessions: Text => ();
 }

@@ -2,8 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use domain::checkpoint::Checkpoint;
 use domain::ids::{
-    ItemId, MessageId, ProjectId, ProviderSessionId, RequestId, RunId, TaskId, ThreadId,
+    CheckpointId, ItemId, MessageId, ProjectId, ProviderSessionId, RequestId, RunId, TaskId,
+    ThreadId, WorktreeId,
 };
 use domain::item::{Item, ItemOrigin, ItemPlace};
 use domain::message::Message;
@@ -15,6 +17,7 @@ use domain::task::{ContextTransfer, Task, TransferKind};
 use domain::thread::Thread;
 use domain::time::Timestamp;
 use domain::view::View;
+use domain::worktree::Worktree;
 use redb::{AccessGuard, ReadableTable, ReadableTableMetadata};
 use serde::de::DeserializeOwned;
 
@@ -54,6 +57,8 @@ pub(crate) const fn transfer_word(kind: TransferKind) -> &'static str {
     match kind {
         TransferKind::SubagentSpawn => "spawn",
         TransferKind::SubagentResult => "result",
+        TransferKind::ProviderHandoff => "handoff",
+        TransferKind::Fork => "fork",
     }
 }
 
@@ -256,6 +261,40 @@ impl<T: Tables> View for State<T> {
         let key = (source.as_str(), target.as_str(), transfer_word(kind));
         let id = self.0.transfers_by_pair()?.get(key)?;
         id.map(|id| indexed(table, "transfers", &id)).transpose()
+    }
+
+    fn worktree(&self, id: &WorktreeId) -> Result<Option<Worktree>, StoreError> {
+        value(self.0.worktrees()?, "worktrees", id.as_str())
+    }
+
+    fn worktrees_of(&self, project: &ProjectId) -> Result<Vec<Worktree>, StoreError> {
+        let table = self.0.worktrees()?;
+        let ids = self
+            .0
+            .worktrees_by_project()?
+            .range(all_of::<u64>(project.as_str()))?;
+        ids.map(|entry| indexed(table, "worktrees", &entry?.1))
+            .collect()
+    }
+
+    fn worktree_at(&self, path: &str) -> Result<Option<Worktree>, StoreError> {
+        let table = self.0.worktrees()?;
+        let id = self.0.worktrees_by_path()?.get(path)?;
+        id.map(|id| indexed(table, "worktrees", &id)).transpose()
+    }
+
+    fn checkpoint(&self, id: &CheckpointId) -> Result<Option<Checkpoint>, StoreError> {
+        value(self.0.checkpoints()?, "checkpoints", id.as_str())
+    }
+
+    fn checkpoints_of(&self, thread: &ThreadId) -> Result<Vec<Checkpoint>, StoreError> {
+        let table = self.0.checkpoints()?;
+        let ids = self
+            .0
+            .checkpoints_by_thread()?
+            .range(all_of::<u32>(thread.as_str()))?;
+        ids.map(|entry| indexed(table, "checkpoints", &entry?.1))
+            .collect()
     }
 
     fn session(&self, id: &ProviderSessionId) -> Result<Option<ProviderSession>, StoreError> {

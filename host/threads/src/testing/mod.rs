@@ -255,6 +255,7 @@ pub(crate) fn send(thread: &ThreadId, text: &str) -> Command {
         provenance: Provenance::person_at_command_line(),
         mode: SendMode::Auto,
         steering: Steering::Native,
+        caller: domain::command::Caller::Person,
     })
 }
 

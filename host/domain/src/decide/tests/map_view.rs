@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
+use crate::checkpoint::Checkpoint;
 use crate::event::Event;
 use crate::ids::{
-    ItemId, MessageId, ProjectId, ProviderSessionId, RequestId, RunId, TaskId, ThreadId, TransferId,
+    CheckpointId, ItemId, MessageId, ProjectId, ProviderSessionId, RequestId, RunId, TaskId,
+    ThreadId, TransferId, WorktreeId,
 };
 use crate::item::{Item, ItemKind, ItemOrigin, ItemPlace};
 use crate::message::Message;
@@ -16,6 +18,7 @@ use crate::session::ProviderSession;
 use crate::task::{ContextTransfer, Task, TransferKind};
 use crate::thread::Thread;
 use crate::view::View;
+use crate::worktree::{Worktree, WorktreeStatus};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MapView {
@@ -28,6 +31,8 @@ pub(super) struct MapView {
     pub(super) tasks: BTreeMap<TaskId, Task>,
     pub(super) transfers: BTreeMap<TransferId, ContextTransfer>,
     pub(super) sessions: BTreeMap<ProviderSessionId, ProviderSession>,
+    pub(super) worktrees: BTreeMap<WorktreeId, Worktree>,
+    pub(super) checkpoints: BTreeMap<CheckpointId, Checkpoint>,
     /// Active threads of the host that no test looks at.
     pub(super) other_active_threads: u32,
     request_order: Vec<RequestId>,
@@ -75,6 +80,14 @@ impl MapView {
                     self.task_order.push(it.id.clone());
                 }
                 self.tasks.insert(it.id.clone(), it);
+            }
+            Event::WorktreeUpdated(it) => drop(self.worktrees.insert(it.id.clone(), it)),
+            Event::CheckpointCaptured(it) => {
+                drop(self.checkpoints.insert(it.id.clone(), it));
+            }
+            Event::TransferUpdated(it) => {
+                let old = self.transfers.insert(it.id.clone(), it);
+                assert!(old.is_some(), "updated before it was created: {event:?}");
             }
             Event::TransferCreated(it) => {
                 let old = self.transfers.insert(it.id.clone(), it);
@@ -196,6 +209,36 @@ impl View for MapView {
             it.source_thread_id == *source && it.target_thread_id == *target && it.kind == kind
         };
         Ok(self.transfers.values().find(wanted).cloned())
+    }
+    fn worktree(&self, id: &WorktreeId) -> Result<Option<Worktree>, Infallible> {
+        Ok(self.worktrees.get(id).cloned())
+    }
+    fn worktrees_of(&self, project: &ProjectId) -> Result<Vec<Worktree>, Infallible> {
+        let mut found: Vec<Worktree> = self
+            .worktrees
+            .values()
+            .filter(|it| it.project_id == *project)
+            .cloned()
+            .collect();
+        found.sort_by_key(|it| it.created_at);
+        Ok(found)
+    }
+    fn worktree_at(&self, path: &str) -> Result<Option<Worktree>, Infallible> {
+        let stands = |it: &&Worktree| it.path == path && it.status != WorktreeStatus::Removed;
+        Ok(self.worktrees.values().find(stands).cloned())
+    }
+    fn checkpoint(&self, id: &CheckpointId) -> Result<Option<Checkpoint>, Infallible> {
+        Ok(self.checkpoints.get(id).cloned())
+    }
+    fn checkpoints_of(&self, thread: &ThreadId) -> Result<Vec<Checkpoint>, Infallible> {
+        let mut found: Vec<Checkpoint> = self
+            .checkpoints
+            .values()
+            .filter(|it| it.thread_id == *thread)
+            .cloned()
+            .collect();
+        found.sort_by_key(|it| it.run_ordinal);
+        Ok(found)
     }
     fn session(&self, id: &ProviderSessionId) -> Result<Option<ProviderSession>, Infallible> {
         Ok(self.sessions.get(id).cloned())

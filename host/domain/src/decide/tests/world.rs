@@ -295,6 +295,7 @@ impl World {
             provenance: Provenance::person_at_command_line(),
             mode,
             steering: Steering::Native,
+            caller: crate::command::Caller::Person,
         }
     }
 
